@@ -47,7 +47,8 @@ export function rolePage(api: unknown): string {
   const rows = rights.map(([name, { role, at, text }]) => [
     `[${name}](#${name})`,
     text,
-    at === 'project' ? 'yes' : '',
+    at === 'installation' ? '' : 'yes',
+    at === 'pipeline' ? 'yes' : '',
     ...ROLES.map((one) => (ROLES.indexOf(one) >= ROLES.indexOf(role) ? 'yes' : '')),
   ])
   const routes = describeRoutes(api)
@@ -55,17 +56,17 @@ export function rolePage(api: unknown): string {
     const own = routes.filter(({ allow }) => allow === name)
     const lines = own.map(
       ({ route, inProject }) =>
-        `- ${route}${inProject ? '' : RIGHTS[name as Right].at === 'project' ? ' (only with a role for the installation)' : ''}`,
+        `- ${route}${inProject ? '' : RIGHTS[name as Right].at !== 'installation' ? ' (only with a role for the installation)' : ''}`,
     )
     return `## ${name}\n\n${lines.length === 0 ? 'Checked by the routes that start builds and change pipelines.' : lines.join('\n')}`
   })
   return `${NOTE}
 # Roles
 
-Source: \`RIGHTS\` in packages/protocol/src/roles.ts, which the server checks. A user has a role for the installation (also \`none\`), and one in each project. A role
-in a project counts for the rights with "project" in that project. [Users](../operate/users.md) explains how roles are given.
+Source: \`RIGHTS\` in packages/protocol/src/roles.ts, which the server checks. A user has a role for the installation (also \`none\`), one in each project, and one for each pipeline. A role
+in a project counts for the rights with "project", one for a pipeline for those with "pipeline". [Users](../operate/users.md) explains how roles are given.
 
-${table(['right', 'allows to', 'project', ...ROLES], rows)}
+${table(['right', 'allows to', 'project', 'pipeline', ...ROLES], rows)}
 
 ${sections.join('\n\n')}
 `

@@ -35,8 +35,6 @@ export type Part =
   | 'kubernetes'
   | 'helm'
   | 'gitea'
-  | 'browser'
-  | 'web'
   | 'cluster'
   | `image:${Image}`
 

@@ -27,8 +27,6 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   openssl: packages('openssl'),
   python: packages('python'),
   postgres: packages('postgres'),
-  browser: packages('browser'),
-  web: packages('web'),
   docker: { command: ['scripts/docker', 'up'] },
   system: packages('system'),
   registry: packages('registry'),

@@ -160,3 +160,17 @@ test('exits quietly when the reader closes the pipe', async () => {
   expect(text).toMatch(/^Usage: windlass run/)
   expect(errors).toBe('')
 })
+
+test('migrate --dry-run needs no server, and says that nothing is compared', async () => {
+  const folder = await sandbox.file(
+    'moved.yml',
+    "version: '1.0'\nkind: pipeline\nmetadata: {name: shop/app}\nspec:\n  steps: {a: {image: alpine, commands: [echo]}}\n",
+  )
+  const unreachable: Record<string, string> = { WINDLASS_URL: 'http://127.0.0.1:1', WINDLASS_API_KEY: 'a.b' }
+  for (const more of [{}, unreachable]) {
+    const { code, stdout, stderr } = await sandbox.run(['migrate', folder, '--dry-run'], { env: more })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('The report is not compared with a server.') })
+    expect(stdout).toContain('pipeline/shop/app created (dry run)')
+  }
+  expect((await sandbox.run(['migrate', folder])).code).not.toBe(0)
+})

@@ -7,15 +7,18 @@ export interface RecordedOutput extends Printer {
   readonly lines: string[]
   /** Lines for the user that are not part of the result. */
   readonly notes: string[]
+  /** What was written without lines. */
+  readonly written: string[]
 }
 
-/** Opens a printer that is no terminal and has 80 columns. */
-export function recordOutput({ hasColor = false } = {}): RecordedOutput {
+/** Opens a printer that has 80 columns, by default not of a terminal. */
+export function recordOutput({ hasColor = false, isTTY = false } = {}): RecordedOutput {
+  const written: string[] = []
   const terminal: Terminal = {
-    isTTY: false,
+    isTTY,
     columns: 80,
     style: styleFor(hasColor),
-    write: () => undefined,
+    write: (bytes) => void written.push(String(bytes)),
     drained: async () => undefined,
   }
   const lines: string[] = []
@@ -25,6 +28,7 @@ export function recordOutput({ hasColor = false } = {}): RecordedOutput {
     stderr: terminal,
     lines,
     notes,
+    written,
     line: (text = '') => void lines.push(text),
     note: (text = '') => void notes.push(text),
   }

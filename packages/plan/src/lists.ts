@@ -100,6 +100,7 @@ export const REASONS = {
   'not-selected': { blame: 'control', text: 'The step was not selected for this run.' },
 
   queued: { blame: 'waiting', text: 'The build is queued.' },
+  'project-limit': { blame: 'waiting', text: 'The project reached its limit of concurrent builds.' },
   'pipeline-limit': { blame: 'waiting', text: 'The pipeline reached its limit of concurrent builds.' },
   'branch-limit': { blame: 'waiting', text: 'The branch reached its limit of concurrent builds.' },
   'trigger-limit': { blame: 'waiting', text: 'The trigger reached its limit of concurrent builds.' },

@@ -73,6 +73,7 @@ export const QueueCause = LimitUse.extend({
   hint: z.string().optional(),
   /** What the cause concerns. Absent for the whole account. */
   runtime: z.string().optional(),
+  project: z.string().optional(),
   pipeline: z.string().optional(),
   branch: z.string().optional(),
   trigger: z.string().optional(),

@@ -35,11 +35,33 @@ export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
 export type ApiKey = z.infer<typeof ApiKey>
 
 export const ProjectInput = z.object({ name: Name, variables: Variables.default({}) })
+
+const MAX_DAYS = 36_500
+
+/** Limits of a project that an admin sets. An omitted one is not set: only the settings of the account and of the server apply. */
+export const ProjectQuotas = z.object({
+  /** Maximum number of concurrent builds of its pipelines, in addition to other limits. */
+  concurrency: z.int().min(0).max(1_000_000).optional(),
+  /** How long builds are kept after their end, instead of the setting of the server. Days. */
+  buildDays: z.int().positive().max(MAX_DAYS).optional(),
+  /** How long logs are kept after the end of the build, instead of the setting of the server. Days. */
+  logDays: z.int().positive().max(MAX_DAYS).optional(),
+  /** Maximum number of ended builds. The oldest are deleted. */
+  maxBuilds: z.int().positive().max(1_000_000_000).optional(),
+  /** Maximum size of the logs of ended builds, as received. The oldest are deleted. Bytes. */
+  maxLogBytes: z.int().positive().optional(),
+})
+export type ProjectQuotas = z.output<typeof ProjectQuotas>
+/** Body of PUT. Omitted quotas are removed. Unknown keys are rejected. */
+export const ProjectQuotasInput = z.strictObject(ProjectQuotas.shape)
+
 export const Project = z.object({
   id: Id,
   name: z.string(),
   variables: Variables,
   pipelines: z.int(),
+  /** Earlier versions omit them. */
+  quotas: ProjectQuotas.optional(),
   createdAt: Time,
   updatedAt: Time,
 })

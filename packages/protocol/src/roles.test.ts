@@ -12,7 +12,7 @@ test('each role has the rights of the roles before it and at least one more', ()
 
 test('a role has a right in a project that the roles before it do not have', () => {
   for (const role of ROLES)
-    expect(rights.some((right) => RIGHTS[right].at === 'project' && RIGHTS[right].role === role)).toBe(true)
+    expect(rights.some((right) => RIGHTS[right].at !== 'installation' && RIGHTS[right].role === role)).toBe(true)
 })
 
 test('compares roles', () => {

@@ -3,6 +3,7 @@
  * and `docs/reference/roles.md` is made from it.
  */
 import { z } from 'zod'
+import { Name } from './base.ts'
 
 /** From the fewest rights to the most. Each role includes the rights of the roles before it. */
 export const ROLES = ['viewer', 'developer', 'maintainer', 'admin'] as const
@@ -17,47 +18,66 @@ export function toRole(role: Role | 'user'): Role {
   return role === 'user' ? 'developer' : role
 }
 
-/** Role for the whole installation. A user with `none` has only the rights of their roles in projects. */
+/** Role for the whole installation. A user with `none` has only the rights of their roles in projects and for pipelines. */
 export const INSTALLATION_ROLES = ['none', ...ROLES] as const
 export type InstallationRole = (typeof INSTALLATION_ROLES)[number]
 export const InstallationRole = z.enum(INSTALLATION_ROLES)
 
+const MAX_PLACES = 100
+
+/** Name of the project -> role in it. */
+export const ProjectRoles = z
+  .record(Name, Role)
+  .refine((roles) => Object.keys(roles).length <= MAX_PLACES, `must have at most ${MAX_PLACES} projects`)
+
+/** Name of the pipeline -> role for it. */
+export const PipelineRoles = z
+  .record(Name, Role)
+  .refine((roles) => Object.keys(roles).length <= MAX_PLACES, `must have at most ${MAX_PLACES} pipelines`)
+
 interface RightSpec {
   /** The lowest role that has the right. */
   readonly role: Role
-  /** `project`: a role in the project of the resource is enough. `installation`: only a role for the whole installation counts. */
-  readonly at: 'installation' | 'project'
+  /**
+   * Where a role is enough, next to one for the whole installation. `pipeline`: in the project of the resource, or for its pipeline. `project`: in its project.
+   * `installation`: nowhere else.
+   */
+  readonly at: 'installation' | 'project' | 'pipeline'
   /** What the right allows, after "may". */
   readonly text: string
 }
 
 export const RIGHTS = {
-  'see-pipelines': { role: 'viewer', at: 'project', text: 'see projects, pipelines and step types, and validate documents' },
-  'see-builds': { role: 'viewer', at: 'project', text: 'see builds with their steps, images and annotations' },
-  'see-logs': { role: 'viewer', at: 'project', text: 'read and follow the logs and events of builds' },
+  'see-pipelines': { role: 'viewer', at: 'pipeline', text: 'see projects, pipelines and step types, and validate documents' },
+  'see-builds': { role: 'viewer', at: 'pipeline', text: 'see builds with their steps, images and annotations' },
+  'see-logs': { role: 'viewer', at: 'pipeline', text: 'read and follow the logs and events of builds' },
   'see-contexts': { role: 'viewer', at: 'installation', text: 'see contexts, with secret values masked, and webhooks' },
   'see-runners': { role: 'viewer', at: 'installation', text: 'see agents, runtimes, clusters and installations' },
   'see-account': { role: 'viewer', at: 'installation', text: 'see the settings of the account and the metrics' },
-  'start-builds': { role: 'developer', at: 'project', text: 'start and restart builds' },
-  'end-builds': { role: 'developer', at: 'project', text: 'terminate builds' },
+  'start-builds': { role: 'developer', at: 'pipeline', text: 'start and restart builds' },
+  'end-builds': { role: 'developer', at: 'pipeline', text: 'terminate builds' },
   'decide-approvals': {
     role: 'developer',
-    at: 'project',
+    at: 'pipeline',
     text: 'approve and deny steps and builds of forks that wait for approval',
   },
-  'debug-builds': { role: 'developer', at: 'project', text: 'set breakpoints and open terminals in steps' },
+  'debug-builds': { role: 'developer', at: 'pipeline', text: 'set breakpoints and open terminals in steps' },
   'share-builds': {
     role: 'developer',
-    at: 'project',
+    at: 'pipeline',
     text: 'create and delete links to logs of builds and to badges, which need no account',
   },
-  annotate: { role: 'developer', at: 'project', text: 'change annotations' },
-  'use-contexts': { role: 'developer', at: 'project', text: 'use contexts in builds and pipelines of the project' },
-  'use-runtimes': { role: 'developer', at: 'project', text: 'choose the runtime of builds and pipelines of the project' },
-  'change-pipelines': { role: 'developer', at: 'project', text: 'create, change and delete pipelines with their triggers' },
+  annotate: { role: 'developer', at: 'pipeline', text: 'change annotations' },
+  'use-contexts': { role: 'developer', at: 'pipeline', text: 'use contexts in builds and pipelines' },
+  'use-runtimes': { role: 'developer', at: 'pipeline', text: 'choose the runtime of builds and pipelines' },
+  'change-pipelines': {
+    role: 'developer',
+    at: 'pipeline',
+    text: 'change and delete pipelines with their triggers; create and rename them with a role in the project',
+  },
   'change-notifications': {
     role: 'developer',
-    at: 'project',
+    at: 'pipeline',
     text: 'create, change and delete notifications of pipelines and projects',
   },
   'change-step-types': { role: 'developer', at: 'installation', text: 'create, change and delete step types' },
@@ -69,6 +89,7 @@ export const RIGHTS = {
   'change-contexts': { role: 'maintainer', at: 'installation', text: 'create, change and delete contexts and webhooks' },
   'see-users': { role: 'maintainer', at: 'installation', text: 'see users, service accounts and teams with their roles' },
   'grant-project-roles': { role: 'admin', at: 'project', text: 'give and take roles in the project' },
+  'grant-pipeline-roles': { role: 'admin', at: 'pipeline', text: 'give and take roles for the pipeline' },
   'manage-runners': { role: 'admin', at: 'installation', text: 'change agents, runtimes, clusters and installations' },
   'manage-account': { role: 'admin', at: 'installation', text: 'change the settings of the account and the master keys' },
   'manage-users': {
@@ -76,6 +97,7 @@ export const RIGHTS = {
     at: 'installation',
     text: 'invite, change and delete users, service accounts and teams, and their keys and sessions',
   },
+  'set-quotas': { role: 'admin', at: 'installation', text: 'set the quotas of projects' },
   'see-audit': { role: 'admin', at: 'installation', text: 'read the audit log' },
 } as const satisfies Record<string, RightSpec>
 export type Right = keyof typeof RIGHTS
@@ -83,7 +105,7 @@ export const RIGHT_NAMES = Object.keys(RIGHTS) as [Right, ...Right[]]
 
 const RANK: Readonly<Record<InstallationRole, number>> = { none: 0, viewer: 1, developer: 2, maintainer: 3, admin: 4 }
 
-/** Returns true if the role has the right, in the installation or project for which the role is held. */
+/** Returns true if the role has the right, in the installation, project or pipeline for which the role is held. */
 export function roleHasRight(role: InstallationRole, right: Right): boolean {
   return RANK[role] >= RANK[RIGHTS[right].role]
 }

@@ -1,13 +1,10 @@
 /** Teams. A member has the roles of the team in addition to their own. */
 import { z } from 'zod'
-import { Id, Name, Time } from './base.ts'
-import { InstallationRole, Role } from './roles.ts'
+import { Id, Time } from './base.ts'
+import { InstallationRole, PipelineRoles, ProjectRoles, Role } from './roles.ts'
 import { UserName } from './users.ts'
 
 const MAX_MEMBERS = 1_000
-
-/** Name of the project -> role in it. */
-const ProjectRoles = z.record(Name, Role).refine((roles) => Object.keys(roles).length <= 100, 'must have at most 100 projects')
 const Members = z.array(UserName).max(MAX_MEMBERS)
 
 export const Team = z.object({
@@ -16,6 +13,8 @@ export const Team = z.object({
   /** Role of the members for the installation. */
   role: InstallationRole,
   projects: z.record(z.string(), Role),
+  /** Name of the pipeline -> role for it. Earlier versions omit it. */
+  pipelines: z.record(z.string(), Role).optional(),
   /** Names of users and service accounts. */
   members: z.array(z.string()),
   createdAt: Time,
@@ -26,6 +25,7 @@ export const TeamInput = z.strictObject({
   name: UserName,
   role: InstallationRole.default('none'),
   projects: ProjectRoles.default({}),
+  pipelines: PipelineRoles.default({}),
   members: Members.default([]),
 })
 
@@ -34,6 +34,8 @@ export const TeamChange = z.strictObject({
   role: InstallationRole.optional(),
   /** Replaces the roles in all projects. */
   projects: ProjectRoles.optional(),
+  /** Replaces the roles for all pipelines. */
+  pipelines: PipelineRoles.optional(),
   /** Replaces all members. */
   members: Members.optional(),
 })

@@ -1,8 +1,8 @@
 /** Users, service accounts, invitations and passwords. */
 import { z } from 'zod'
-import { Id, Name, PageQuery, Time } from './base.ts'
+import { Id, PageQuery, Time } from './base.ts'
 import { ApiKeyCreated } from './resources.ts'
-import { InstallationRole, Role } from './roles.ts'
+import { InstallationRole, PipelineRoles, ProjectRoles, Role } from './roles.ts'
 
 /** Name for the sign-in. An e-mail address in lower case is a name, too. */
 export const UserName = z
@@ -22,9 +22,6 @@ export const USER_KINDS = ['user', 'service-account'] as const
 export const UserKind = z.enum(USER_KINDS)
 export type UserKind = z.infer<typeof UserKind>
 
-/** Name of the project -> role in it. */
-const ProjectRoles = z.record(Name, Role).refine((roles) => Object.keys(roles).length <= 100, 'must have at most 100 projects')
-
 const DisplayName = z.string().max(150)
 const Subject = z.string().min(1).max(300)
 
@@ -35,6 +32,8 @@ export const User = z.object({
   displayName: z.string().optional(),
   role: InstallationRole,
   projects: z.record(z.string(), Role),
+  /** Name of the pipeline -> role for it. Earlier versions omit it. */
+  pipelines: z.record(z.string(), Role).optional(),
   /** Names of the teams, whose roles the user has as well. */
   teams: z.array(z.string()).optional(),
   /** Id at the OpenID Connect provider of the server, if the user signs in through it. */
@@ -53,6 +52,7 @@ export const UserInput = z.strictObject({
   displayName: DisplayName.optional(),
   role: InstallationRole.default('viewer'),
   projects: ProjectRoles.default({}),
+  pipelines: PipelineRoles.default({}),
   /** Absent: the answer has an invitation with which the user sets a password. */
   password: NewPassword.optional(),
 })
@@ -63,6 +63,8 @@ export const UserChange = z.strictObject({
   role: InstallationRole.optional(),
   /** Replaces the roles in all projects. */
   projects: ProjectRoles.optional(),
+  /** Replaces the roles for all pipelines. */
+  pipelines: PipelineRoles.optional(),
   disabled: z.boolean().optional(),
   /** Links the user to this id at the OpenID Connect provider. Null unlinks it. */
   subject: Subject.nullable().optional(),
@@ -81,7 +83,8 @@ export const InvitationInput = z.strictObject({ code: z.string().min(1).max(300)
 
 export const PasswordChange = z.strictObject({ current: z.string().max(200), password: NewPassword })
 
-export const ProjectRoleInput = z.strictObject({ role: Role })
+/** A role in a project or for a pipeline. */
+export const RoleGrant = z.strictObject({ role: Role })
 
 /** Ends all sessions of the caller; with `user`, those of that user. */
 export const SessionsQuery = z.object({ user: UserName.optional() })

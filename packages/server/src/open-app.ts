@@ -7,6 +7,7 @@ import { openProvider } from './identity/oidc/provider.ts'
 import { electLoop } from './builds/schedule/elect.ts'
 import { fillLoop } from './warm/fill.ts'
 import { openHearing } from './builds/engine/hearing.ts'
+import { noteFirstStart } from './builds/lifecycle/missed-ends.ts'
 import { sweepLoop } from './builds/lifecycle/sweep.ts'
 import { DocumentPool } from './documents/document-pool.ts'
 import { openNetworks } from './outbound/networks.ts'
@@ -115,6 +116,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
     )
     // A new version of the server may have different base layers.
     await store.write((tx) => refreshRuntimes(tx, accountId))
+    await store.write((tx) => noteFirstStart(tx, clock.now()))
     const timings = { ...TIMINGS, ...options.timings }
     const app: App = {
       store: auditedStore(store, { accountId, clock }),

@@ -1,6 +1,7 @@
 /** Deletes old data: first logs, then builds, tasks, sessions, records of the audit log, stored replies of idempotent calls, and deliveries of webhooks. */
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from './app.ts'
+import { retainBuilds } from './retain-builds.ts'
 import { deleteDeadObjects } from './logs/compact.ts'
 import { inOrder } from './logs/in-order.ts'
 import { hourFolder, isObjectKey } from './logs/object-keys.ts'
@@ -16,14 +17,7 @@ import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
 import { deleteOldPullRequests } from './store/triggers/pull-requests.ts'
-import {
-  deleteOldBuilds,
-  deleteOldLogs,
-  deleteOldReplies,
-  deleteOldTasks,
-  deleteTakenPairs,
-  listUnreferencedObjects,
-} from './store/retention.ts'
+import { deleteOldReplies, deleteOldTasks, deleteTakenPairs, listUnreferencedObjects } from './store/retention.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -44,8 +38,6 @@ const EXPIRED_KEY_DAYS = 30
 const RECORDS = 1_000
 /** Number of objects that are deleted at once. */
 const DELETES = 4
-/** Builds per transaction. A build may have tens of thousands of chunks, and a transaction must end well within the statement timeout. */
-const BUILDS = 20
 
 /** Deletes old data every `retainMs`, one batch at a time, until the server closes. */
 export async function retainLoop(app: App): Promise<void> {
@@ -58,20 +50,11 @@ export async function retainLoop(app: App): Promise<void> {
 export async function retain(app: App): Promise<void> {
   const { store, retention, closing } = app
   const now = app.clock.now()
-  const before = {
-    builds: now - retention.buildDays * DAY_MS,
-    logs: now - retention.logDays * DAY_MS,
-    tasks: now - retention.taskDays * DAY_MS,
-  }
-  while (!closing.aborted) {
-    if ((await store.write((tx) => deleteOldLogs(tx, { before: before.logs, limit: BUILDS, now }))) === 0) break
-  }
-  while (!closing.aborted) {
-    if ((await store.write((tx) => deleteOldBuilds(tx, { before: before.builds, limit: BUILDS, now }))) === 0) break
-  }
+  const oldTasks = now - retention.taskDays * DAY_MS
+  await retainBuilds(app, now)
   await deleteDeadObjects(app)
-  await store.write((tx) => deleteOldTasks(tx, before.tasks))
-  await store.write((tx) => deleteTakenPairs(tx, before.tasks))
+  await store.write((tx) => deleteOldTasks(tx, oldTasks))
+  await store.write((tx) => deleteTakenPairs(tx, oldTasks))
   await store.write((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS))
   await store.write((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS }))
   await store.write((tx) => deleteOldInvitations(tx, now))

@@ -18,8 +18,14 @@ export async function checkCluster(check: ClusterCheck, report: Report): Promise
   if (!(await isReachable(check.kube, report))) return false
   const parts = { agent: true, runtime: true, provisioner: true, monitor: true }
   const subject = { kube: check.kube, namespace: check.namespace, parts, localDisks: true }
+  report.begin?.('cluster')
   for (const finding of await testCluster(subject)) report(finding)
-  for (const look of [checkNodes, checkNamespace, checkStorage]) {
+  for (const [name, look] of [
+    ['nodes', checkNodes],
+    ['namespace', checkNamespace],
+    ['storage class', checkStorage],
+  ] as const) {
+    report.begin?.(name)
     try {
       await look(check, report)
     } catch (error) {
@@ -36,6 +42,7 @@ export async function checkCluster(check: ClusterCheck, report: Report): Promise
 }
 
 async function isReachable(kube: Kube, report: Report): Promise<boolean> {
+  report.begin?.('Kubernetes')
   try {
     await kube.version()
     return true

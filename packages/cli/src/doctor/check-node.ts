@@ -38,6 +38,7 @@ const POLL_MS = 250
 export async function checkNode(check: NodeCheck, report: Report): Promise<void> {
   const pod = podOf(check)
   const ref = { kind: 'Pod', namespace: check.namespace, name: pod.metadata.name } as const
+  report.begin?.('pod')
   try {
     await check.kube.apply(pod, [])
     const node = await waitForEnd(check, ref, report)

@@ -67,6 +67,7 @@ async function checkName(url: URL, report: Report): Promise<boolean> {
     report({ check: 'DNS', status: 'pass', message: `${host} is an IP address` })
     return true
   }
+  report.begin?.('DNS')
   try {
     const addresses = await lookup(host, { all: true })
     report({ check: 'DNS', status: 'pass', message: `${host} resolves to ${addresses.map(({ address }) => address).join(', ')}` })
@@ -96,6 +97,7 @@ const CHAIN_FIXES: Readonly<Record<string, string>> = {
 async function checkCertificate(check: ServerCheck, url: URL, report: Report): Promise<boolean> {
   const port = url.port === '' ? 443 : Number(url.port)
   const host = url.hostname.replace(/^\[|\]$/g, '')
+  report.begin?.('TLS')
   const ca = check.caFile === undefined ? undefined : [...rootCertificates, readFileSync(check.caFile, 'utf8')]
   try {
     const { certificate, refused } = await handshake({ host, port, ca })
@@ -157,6 +159,7 @@ function codeOf(refused: unknown): string | undefined {
 async function checkAnswer(check: ServerCheck, report: Report): Promise<boolean> {
   const url = check.url.replace(/\/+$/, '') + pathOf(ROUTES.server.status)
   const sentAt = check.clock.now()
+  report.begin?.('server')
   try {
     const transport = nodeTransport({ caFile: check.caFile, proxy: proxyFrom(check.environment) })
     const answer = await transport({ method: 'GET', url, headers: { accept: 'application/json' }, timeoutMs: TIMEOUT_MS })
@@ -204,6 +207,7 @@ function checkClock({ date, from, to }: { date: string | undefined; from: number
 
 async function checkToken(check: ServerCheck, report: Report): Promise<void> {
   if (check.token === undefined) return
+  report.begin?.('key')
   const transport = nodeTransport({ caFile: check.caFile, proxy: proxyFrom(check.environment) })
   const url = check.url.replace(/\/+$/, '') + pathOf(ROUTES.server.whoami)
   const headers = { accept: 'application/json', authorization: `Bearer ${check.token}` }

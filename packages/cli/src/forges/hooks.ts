@@ -81,6 +81,9 @@ const BITBUCKET_EVENTS = [
   'pullrequest:comment_deleted',
 ] as const
 
+/** Name that Git needs for access tokens of Bitbucket. Its API takes these as bearer tokens only. */
+const BITBUCKET_TOKEN_USER = 'x-token-auth'
+
 export const CONNECTED_FORGES = {
   github: {
     publicUrl: 'https://github.com',
@@ -112,11 +115,13 @@ export const CONNECTED_FORGES = {
   },
   bitbucket: {
     publicUrl: 'https://bitbucket.org',
-    gitUser: 'x-token-auth',
+    gitUser: BITBUCKET_TOKEN_USER,
     open({ url, token, username }) {
       const base = url === 'https://bitbucket.org' ? 'https://api.bitbucket.org/2.0' : `${url}/2.0`
       const authorization =
-        username === undefined ? `Bearer ${token}` : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
+        username === undefined || username === BITBUCKET_TOKEN_USER
+          ? `Bearer ${token}`
+          : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
       return openBitbucketHooks(openForgeClient(base, { authorization }))
     },
   },

@@ -10,6 +10,7 @@ import type {
   Context,
   Pipeline,
   Project,
+  ProjectQuotas,
   Runtime,
   Session,
   StepTypeResource,
@@ -122,7 +123,17 @@ const projects: Kind<Project> = {
   of: ({ projects: { list, get, delete: remove } }) => ({ list, get, remove: (name) => remove(name) }),
   nameOf: ({ name }) => name,
   columns: { NAME: ({ name }) => name, PIPELINES: (project) => String(project.pipelines), AGE: age },
-  wide: { ID: ({ id }) => id, VARIABLES: ({ variables }) => Object.keys(variables).join(',') },
+  wide: {
+    ID: ({ id }) => id,
+    VARIABLES: ({ variables }) => Object.keys(variables).join(','),
+    QUOTAS: ({ quotas = {} }) => showQuotas(quotas),
+  },
+}
+
+function showQuotas(quotas: ProjectQuotas): string {
+  return Object.entries(quotas)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',')
 }
 
 const contexts: Kind<Context> = {
@@ -163,21 +174,22 @@ const users: Kind<User> = {
     NAME: ({ name }) => name,
     KIND: ({ kind }) => kind,
     ROLE: ({ role }) => role,
-    PROJECTS: ({ projects }) => showProjects(projects),
+    PROJECTS: ({ projects }) => showRoles(projects),
     STATE: ({ state }) => state,
     'SIGNED IN': ({ signedInAt }, { now }) => (signedInAt === undefined ? '' : formatAge(signedInAt, now)),
     AGE: age,
   },
   wide: {
     ID: ({ id }) => id,
+    PIPELINES: ({ pipelines = {} }) => showRoles(pipelines),
     TEAMS: (user) => (user.teams ?? []).join(','),
     'DISPLAY NAME': ({ displayName }) => displayName ?? '',
   },
 }
 
-function showProjects(projects: User['projects']): string {
-  return Object.entries(projects)
-    .map(([project, role]) => `${project}=${role}`)
+function showRoles(roles: User['projects']): string {
+  return Object.entries(roles)
+    .map(([name, role]) => `${name}=${role}`)
     .join(',')
 }
 
@@ -189,11 +201,11 @@ const teams: Kind<Team> = {
   columns: {
     NAME: ({ name }) => name,
     ROLE: ({ role }) => role,
-    PROJECTS: ({ projects }) => showProjects(projects),
+    PROJECTS: ({ projects }) => showRoles(projects),
     MEMBERS: ({ members }) => members.join(','),
     AGE: age,
   },
-  wide: { ID: ({ id }) => id },
+  wide: { ID: ({ id }) => id, PIPELINES: ({ pipelines = {} }) => showRoles(pipelines) },
 }
 
 const sessions: Kind<Session> = {

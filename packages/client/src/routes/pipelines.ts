@@ -8,6 +8,7 @@ import {
   PipelineInput,
   Project,
   ProjectInput,
+  ProjectQuotasInput,
   StepTypeResource,
   StepTypeInput,
   Validation,
@@ -31,6 +32,7 @@ export const projects = {
   get: route('GET', '/v1/projects/{name}', { answer: Project }),
   put: route('PUT', '/v1/projects/{name}', { body: ProjectInput, answer: Project }),
   delete: route('DELETE', '/v1/projects/{name}', { answer: 'nothing' }),
+  putQuotas: route('PUT', '/v1/projects/{name}/quotas', { body: ProjectQuotasInput, answer: Project }),
 }
 
 export const contexts = {

@@ -13,7 +13,7 @@ import {
   page,
   PageQuery,
   PasswordChange,
-  ProjectRoleInput,
+  RoleGrant,
   Session,
   Team,
   TeamChange,
@@ -35,8 +35,10 @@ export const users = {
   delete: route('DELETE', '/v1/users/{name}', { answer: 'nothing' }),
   /** Creates another invitation, which ends earlier ones. */
   invite: route('POST', '/v1/users/{name}/invitation', { answer: Invitation, isKeyed: true }),
-  grant: route('PUT', '/v1/users/{name}/projects/{project}', { body: ProjectRoleInput, answer: User }),
+  grant: route('PUT', '/v1/users/{name}/projects/{project}', { body: RoleGrant, answer: User }),
   revoke: route('DELETE', '/v1/users/{name}/projects/{project}', { answer: 'nothing' }),
+  grantPipeline: route('PUT', '/v1/users/{name}/pipelines/{pipeline}', { body: RoleGrant, answer: User }),
+  revokePipeline: route('DELETE', '/v1/users/{name}/pipelines/{pipeline}', { answer: 'nothing' }),
 }
 
 /** Teams, whose roles their members have in addition to their own. */

@@ -65,8 +65,10 @@ export async function loadArchive(file: string, target: Target, options: LoadOpt
   try {
     await requireEmpty(dialect.query)
     if (newKeys !== undefined) writePrivateFile(join(target.dataDir, MASTER_KEY_FILE), newKeys)
-    await dialect.migrate((query) => migrate(query, header.migrations))
-    await dialect.migrate((query) => load(query, { file, archive, dialect, storage: options.withLogs ? storage : undefined }))
+    await dialect.migrate((query, findHolders) => migrate(query, { names: header.migrations, findHolders }))
+    await dialect.withoutLimits((query) =>
+      load(query, { file, archive, dialect, storage: options.withLogs ? storage : undefined }),
+    )
   } finally {
     await dialect.close()
   }

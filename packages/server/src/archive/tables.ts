@@ -34,7 +34,7 @@ export function requireCurrent(applied: readonly string[]): void {
 export async function tablesAt(names: readonly string[]): Promise<ArchiveTable[]> {
   const query = openSqliteFile(IN_MEMORY)
   try {
-    await migrate(query, names)
+    await migrate(query, { names })
     const found = await query.introspection.getTables()
     return found
       .filter(({ name, isView }) => !isView && !EXCLUDED.has(name) && !MIGRATION_TABLES.has(name))

@@ -42,7 +42,7 @@ function readChange(body: unknown, { repo, facts }: EventRepo, change: unknown):
     isTag: type === 'tag',
     before: text(change, 'old', 'target', 'hash'),
     after: text(target, 'hash'),
-    sender: text(body, 'actor', 'nickname') ?? text(body, 'actor', 'display_name'),
+    sender: userOf(at(body, 'actor')),
     files: 'unknown',
     git: {
       ...facts,
@@ -53,6 +53,14 @@ function readChange(body: unknown, { repo, facts }: EventRepo, change: unknown):
       }),
     },
   })
+}
+
+/**
+ * Returns the id of a user. Users choose and change their nickname and display name freely, so these identify no one. Tokens of repositories and workspaces
+ * act as users without an account id (https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/).
+ */
+function userOf(user: unknown): string | undefined {
+  return text(user, 'account_id') ?? text(user, 'uuid')
 }
 
 const EVENTS: Readonly<Record<string, readonly [EventName, ...EventName[]]>> = {
@@ -88,7 +96,7 @@ function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: reado
   const pull = at(body, 'pullrequest')
   const written = at(body, 'comment')
   const [from, to] = [text(pull, 'source', 'repository', 'full_name'), text(pull, 'destination', 'repository', 'full_name')]
-  const author = text(written, 'user', 'nickname') ?? text(written, 'user', 'display_name') ?? ''
+  const author = userOf(at(written, 'user')) ?? ''
   const comment =
     written === undefined ? undefined : { text: text(written, 'content', 'raw') ?? '', author, authorMayWrite: undefined }
   const state = text(pull, 'state')
@@ -100,7 +108,7 @@ function readPullRequest(body: unknown, { repo, facts }: EventRepo, names: reado
       branch: text(pull, 'source', 'branch', 'name'),
       revision: headCommit,
       base: text(pull, 'destination', 'commit', 'hash'),
-      sender: text(body, 'actor', 'nickname') ?? text(body, 'actor', 'display_name'),
+      sender: userOf(at(body, 'actor')),
       comment,
     }),
     occurrence: text(written, 'id') ?? `${names[0]}/${text(pull, 'updated_on') ?? ''}/${text(body, 'approval', 'date') ?? ''}`,

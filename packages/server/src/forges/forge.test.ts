@@ -165,6 +165,23 @@ test('reads the facts of a push, and its changed files (P141)', () => {
   expect(only('bitbucket-server', 'repo:refs_changed', serverPush())).toMatchObject({ repo: 'ACME/app', branch: 'main' })
 })
 
+test('users of Bitbucket Cloud are named by ids, because they choose their names freely', () => {
+  const { CLOUD_USER: user } = payloads
+  const { account_id: _id, ...bot } = user
+  const { uuid: _uuid, ...nameless } = bot
+  const comment = (of: object): unknown => ({ id: 1, user: of, content: { raw: '/test' } })
+  const read = (of: object): ForgeEvent =>
+    only('bitbucket', 'pullrequest:comment_created', bitbucketPull({ actor: of, comment: comment(of) }))
+  expect(only('bitbucket', 'repo:push', bitbucketPush()).sender).toBe('557058:c0ffee')
+  expect(read(user)).toMatchObject({
+    sender: '557058:c0ffee',
+    comment: { author: '557058:c0ffee' },
+    git: { commitAuthor: 'bob', pullRequest: { commentAuthor: '557058:c0ffee' } },
+  })
+  expect(read(bot)).toMatchObject({ sender: '{5f}', comment: { author: '{5f}' } })
+  expect(read(nameless).sender).toBeUndefined()
+})
+
 test('the files of a push are unknown if the body does not name all of them', () => {
   const files = (more: object): unknown => only('github', 'push', githubPush({ ...more })).files
   expect(files({ forced: true })).toBe('unknown')

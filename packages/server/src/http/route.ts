@@ -7,7 +7,7 @@ import { defined, fault, type Problem } from '@windlass/kit'
 import type { Method, Scope } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Actor, Permission } from '../identity/actor.ts'
-import type { ProjectSource } from '../identity/project-of.ts'
+import type { ProjectSource } from '../identity/place-of.ts'
 import type { Tx } from '../store/store.ts'
 
 /** The validated input of a handler. */

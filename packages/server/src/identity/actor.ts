@@ -11,6 +11,7 @@ import {
   type Role,
   type Scope,
 } from '@windlass/protocol'
+import type { Place, Places } from '../store/places.ts'
 
 /** The steps of a build, authenticated by the key of its attempt (CF_API_KEY). */
 export interface StepActor {
@@ -38,6 +39,8 @@ export interface KeyActor {
   readonly role: InstallationRole
   /** Id of the project -> role in it, lowered to the role of the key. */
   readonly projects?: ReadonlyMap<string, Role> | undefined
+  /** Id of the pipeline -> role for it, lowered to the role of the key. */
+  readonly pipelines?: ReadonlyMap<string, Role> | undefined
   /** The user or service account that it acts for. Undefined for keys of earlier versions. */
   readonly owner?: Owner | undefined
   /** True if a user has signed in with a password. */
@@ -92,7 +95,7 @@ export function isForUsers(permission: Permission): boolean {
   return permission === 'signed-in' || permission === 'runner' || isRight(permission)
 }
 
-/** Returns true if the actor may call a route with this permission for every resource. A role in a project does not count, see `mayActInSomeProject`. */
+/** Returns true if the actor may call a route with this permission for every resource. A role in a project or for a pipeline does not count, see `mayActSomewhere`. */
 export function isAllowed(actor: Actor, permission: Permission): boolean {
   if (isRight(permission)) return actor.kind === 'key' && roleHasRight(actor.role, permission)
   switch (permission) {
@@ -111,40 +114,67 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
   }
 }
 
-/** Returns true if the actor has the right in a project. Null is the place of builds and pipelines without a project. */
-function hasRight(actor: KeyActor, right: Right, projectId: string | null): boolean {
+/** Returns the roles of the actor in the project and for the pipeline of a place. */
+function rolesAt(
+  { projects, pipelines }: KeyActor,
+  { project, pipeline }: Place,
+): Record<'project' | 'pipeline', Role | undefined> {
+  return {
+    project: project === null ? undefined : projects?.get(project),
+    pipeline: pipeline === null ? undefined : pipelines?.get(pipeline),
+  }
+}
+
+/** Returns true if the actor has the right at a place. */
+function hasRight(actor: KeyActor, right: Right, place: Place): boolean {
   if (roleHasRight(actor.role, right)) return true
-  const role = projectId === null ? undefined : actor.projects?.get(projectId)
-  return RIGHTS[right].at === 'project' && role !== undefined && roleHasRight(role, right)
+  const { at } = RIGHTS[right]
+  const { project, pipeline } = rolesAt(actor, place)
+  const isHeld = (role: Role | undefined): boolean => role !== undefined && roleHasRight(role, right)
+  return (at !== 'installation' && isHeld(project)) || (at === 'pipeline' && isHeld(pipeline))
 }
 
-/** Returns true if a key or user has the right in the project, and the key has the scope. */
-export function mayDo(actor: Actor, { right, scope }: { right: Right; scope: Scope }, projectId: string | null): boolean {
-  if (actor.kind !== 'key' || !hasRight(actor, right, projectId)) return false
-  return actor.scopes === undefined || missingScopes(actor.scopes, [scope]).length === 0
+/** Returns true if a key or user has the right at the place, and the key has the scope. */
+export function mayDo(actor: Actor, { right, scope }: { right: Right; scope: Scope }, place: Place): boolean {
+  return actor.kind === 'key' && hasRight(actor, right, place) && hasScope(actor, scope)
 }
 
-/** Returns true if the actor has the right in at least one project. */
-export function mayActInSomeProject(actor: Actor, permission: Permission): boolean {
-  if (actor.kind !== 'key' || !isRight(permission) || RIGHTS[permission].at !== 'project') return false
-  return [...(actor.projects?.values() ?? [])].some((role) => roleHasRight(role, permission))
+/** Returns true unless the actor is a key that is limited to other scopes. */
+export function hasScope(actor: Actor, scope: Scope): boolean {
+  return actor.kind !== 'key' || actor.scopes === undefined || missingScopes(actor.scopes, [scope]).length === 0
+}
+
+/** Returns true if the actor has the right in at least one project or for at least one pipeline. */
+export function mayActSomewhere(actor: Actor, permission: Permission): boolean {
+  if (actor.kind !== 'key' || !isRight(permission)) return false
+  const { projects, pipelines } = heldPlaces(actor, permission)
+  return projects.length > 0 || pipelines.length > 0
+}
+
+/** Returns the projects and pipelines in which a role of the actor has the right. */
+function heldPlaces({ projects = new Map(), pipelines = new Map() }: KeyActor, right: Right): Places {
+  const { at } = RIGHTS[right]
+  const held = (roles: ReadonlyMap<string, Role>): string[] =>
+    [...roles].filter(([, role]) => roleHasRight(role, right)).map(([id]) => id)
+  return { projects: at === 'installation' ? [] : held(projects), pipelines: at === 'pipeline' ? held(pipelines) : [] }
 }
 
 /**
- * Throws unless a key or user has the right in the project: `forbidden`, or `not-found` if the caller has no role there at all and must not learn what
+ * Throws unless a key or user has the right at the place: `forbidden`, or `not-found` if the caller has no role there at all and must not learn what
  * exists. Does nothing for other kinds of callers, which have no roles.
  */
-export function requireRight(actor: Actor, right: Right, projectId: string | null): void {
-  if (actor.kind !== 'key' || hasRight(actor, right, projectId)) return
-  const isSeen = actor.role !== 'none' || (projectId !== null && actor.projects?.has(projectId) === true)
+export function requireRight(actor: Actor, right: Right, place: Place): void {
+  if (actor.kind !== 'key' || hasRight(actor, right, place)) return
+  const { project, pipeline } = rolesAt(actor, place)
+  const isSeen = actor.role !== 'none' || project !== undefined || pipeline !== undefined
   throw isSeen
     ? fault('forbidden', { message: `Only the role ${RIGHTS[right].role} and higher roles may ${RIGHTS[right].text}.` })
     : hidden()
 }
 
-/** Returns the rights that the actor has for the installation or in at least one project. */
+/** Returns the rights that the actor has for the installation, in at least one project or for at least one pipeline. */
 export function rightsOf(actor: Actor): Right[] {
-  return RIGHT_NAMES.filter((right) => isAllowed(actor, right) || mayActInSomeProject(actor, right))
+  return RIGHT_NAMES.filter((right) => isAllowed(actor, right) || mayActSomewhere(actor, right))
 }
 
 /** Returns the fault for a resource that does not exist, and for one that the caller must not see. */
@@ -165,8 +195,7 @@ export function manageableBy(actor: Actor): Manageable {
   return actor.owner !== undefined && actor.isFull === true ? { ownerId: actor.owner.id } : { keyId: actor.id }
 }
 
-/** Returns the ids of the projects in which the actor has the right; undefined for all resources. */
-export function projectsOf(actor: Actor, right: Right): string[] | undefined {
-  if (actor.kind !== 'key' || roleHasRight(actor.role, right)) return undefined
-  return [...(actor.projects ?? [])].filter(([, role]) => roleHasRight(role, right)).map(([id]) => id)
+/** Returns the projects and pipelines in which the actor has the right; undefined for all resources. */
+export function placesOf(actor: Actor, right: Right): Places | undefined {
+  return actor.kind !== 'key' || roleHasRight(actor.role, right) ? undefined : heldPlaces(actor, right)
 }

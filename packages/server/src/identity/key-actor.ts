@@ -2,7 +2,8 @@
 import { higherRole, lowerRole, toRole, type InstallationRole, type Owner, type Role } from '@windlass/protocol'
 import { findApiKey } from '../store/account/api-keys.ts'
 import { listTeamsOf } from '../store/account/teams.ts'
-import { findUser, listProjectRoles } from '../store/account/users.ts'
+import { listPipelineRoles, listProjectRoles } from '../store/account/roles.ts'
+import { findUser } from '../store/account/users.ts'
 import type { ApiKeyRow, UserRow } from '../store/user-schema.ts'
 import type { Query } from '../store/store.ts'
 import type { KeyActor } from './actor.ts'
@@ -50,19 +51,30 @@ export async function findUserActor(query: Query, accountId: string, userId: str
 interface Roles {
   readonly role: InstallationRole
   readonly projects: ReadonlyMap<string, Role>
+  readonly pipelines: ReadonlyMap<string, Role>
   readonly isFull: boolean
 }
 
 async function rolesOf(query: Query, user: UserRow, limit: Role): Promise<Roles> {
   const teams = await listTeamsOf(query, user.id)
-  const rows = await listProjectRoles(query, [user.id, ...teams.map(({ id }) => id)])
+  const subjects = [user.id, ...teams.map(({ id }) => id)]
   const role = teams.reduce<InstallationRole>((highest, team) => higherRole(highest, team.role), user.role)
-  const projects = new Map<string, Role>()
-  for (const { project_id: id, role: one } of rows) projects.set(id, higherRole(projects.get(id) ?? one, one))
-  const held = [role, ...projects.values()]
+  const projects = highestRoles((await listProjectRoles(query, subjects)).map((row) => [row.project_id, row.role]))
+  const pipelines = highestRoles((await listPipelineRoles(query, subjects)).map((row) => [row.pipeline_id, row.role]))
+  const lower = (roles: ReadonlyMap<string, Role>): ReadonlyMap<string, Role> =>
+    new Map([...roles].map(([id, one]) => [id, lowerRole(one, limit)]))
+  const held = [role, ...projects.values(), ...pipelines.values()]
   return {
     role: lowerRole(role, limit),
-    projects: new Map([...projects].map(([id, one]) => [id, lowerRole(one, limit)])),
+    projects: lower(projects),
+    pipelines: lower(pipelines),
     isFull: held.every((one) => lowerRole(one, limit) === one),
   }
+}
+
+/** Returns the highest role of each id. */
+function highestRoles(roles: readonly (readonly [string, Role])[]): Map<string, Role> {
+  const highest = new Map<string, Role>()
+  for (const [id, role] of roles) highest.set(id, higherRole(highest.get(id) ?? role, role))
+  return highest
 }

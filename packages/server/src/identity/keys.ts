@@ -111,7 +111,7 @@ async function findOwner(query: Query, accountId: string, name: string | undefin
 
 /** Throws `forbidden` if the role is higher than every role of the caller. A caller with a limited key cannot get a key with more rights. */
 function requireOwnRole(actor: KeyActor, role: Role): void {
-  const held = [actor.role, ...(actor.projects?.values() ?? [])]
+  const held = [actor.role, ...(actor.projects?.values() ?? []), ...(actor.pipelines?.values() ?? [])]
   const isHeld = held.some((one) => one !== 'none' && lowerRole(one, role) === role)
   if (isHeld) return
   throw fault('forbidden', {

@@ -16,10 +16,11 @@ import {
   setMember,
   type NamedMember,
 } from '../store/account/teams.ts'
-import { listKeyIds, listProjectRoles, type NamedProjectRole } from '../store/account/users.ts'
+import { listKeyIds } from '../store/account/users.ts'
 import type { TeamRow } from '../store/user-schema.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
-import { putProjectRoles, requireUser } from './users.ts'
+import { describeRoles, NO_ROLES, putRoles, readPlaceRoles, type PlaceRoles } from './roles.ts'
+import { requireUser } from './users.ts'
 
 /** A team after a change, and the ids of the keys that no longer have the same rights. The caller must make the authenticator forget them. */
 interface ChangedTeam<T> {
@@ -30,16 +31,17 @@ interface ChangedTeam<T> {
 type NewTeam = z.output<typeof TeamInput>
 
 /**
- * Creates a team. `within` runs in the same transaction, before the name is checked. Throws `conflict` if the name is taken, and `not-found` for an unknown project
- * or member.
+ * Creates a team. `within` runs in the same transaction, before the name is checked. Throws `conflict` if the name is taken, and `not-found` for an unknown project,
+ * pipeline or member.
  */
 export async function createTeam(app: App, input: NewTeam, within?: Within<Team>): Promise<ChangedTeam<Team>> {
   const now = app.clock.now()
-  const { name, role, projects, members } = input
+  const { name, role, projects, pipelines, members } = input
+  const roles = { projects, pipelines }
   const row = { id: newId(now), account_id: app.accountId, name, role, created_at: now, updated_at: now }
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
-    const created: Team = { ...toTeam(row, [], []), projects, members: [...new Set(members)].toSorted() }
+    const created: Team = { ...toTeam(row, roles, []), members: [...new Set(members)].toSorted() }
     await within?.(tx, created)
     if ((await findTeam(tx.query, app.accountId, name)) !== undefined)
       throw fault('conflict', {
@@ -47,16 +49,16 @@ export async function createTeam(app: App, input: NewTeam, within?: Within<Team>
         hint: 'Use another name, or change the existing team.',
       })
     await saveTeam(tx, row)
-    await putProjectRoles(app, tx, row.id, projects)
+    await putRoles(app, tx, row.id, roles)
     await putMembers(app, tx, row.id, members)
     noteDetail(describe(created))
     return { team: created, keys: await listKeyIdsOfTeam(tx.query, row.id) }
   })
 }
 
-function describe({ name, role, projects, members }: Pick<Team, 'name' | 'role' | 'projects' | 'members'>): string {
-  const each = Object.entries(projects).map(([project, one]) => `${project}: ${one}`)
-  return `team ${name}, role ${role}, projects ${each.join(', ') || 'none'}, members ${members.join(', ') || 'none'}`
+function describe({ name, role, projects, pipelines, members }: Team): string {
+  const roles = describeRoles({ projects, pipelines }) || ', projects none'
+  return `team ${name}, role ${role}${roles}, members ${members.join(', ') || 'none'}`
 }
 
 async function putMembers(app: App, tx: Tx, teamId: string, names: readonly string[]): Promise<void> {
@@ -74,24 +76,25 @@ export async function requireTeam(app: App, query: Query, name: string): Promise
 }
 
 export async function showTeam(row: TeamRow, query: Query): Promise<Team> {
-  return toTeam(row, await listProjectRoles(query, [row.id]), await listMembers(query, [row.id]))
+  const roles = await readPlaceRoles(query, [row.id])
+  return toTeam(row, roles.get(row.id), await listMembers(query, [row.id]))
 }
 
 export async function listTeamPage(app: App, range: { after: string | undefined; limit: number }): Promise<Team[]> {
   const { query } = app.store
   const rows = await listTeams(query, { accountId: app.accountId, ...range })
   const ids = rows.map(({ id }) => id)
-  const roles = Map.groupBy(await listProjectRoles(query, ids), (role) => role.subject_id)
+  const roles = await readPlaceRoles(query, ids)
   const members = Map.groupBy(await listMembers(query, ids), (member) => member.team_id)
-  return rows.map((row) => toTeam(row, roles.get(row.id) ?? [], members.get(row.id) ?? []))
+  return rows.map((row) => toTeam(row, roles.get(row.id), members.get(row.id) ?? []))
 }
 
-function toTeam(row: TeamRow, roles: readonly NamedProjectRole[], members: readonly NamedMember[]): Team {
+function toTeam(row: TeamRow, roles: PlaceRoles | undefined, members: readonly NamedMember[]): Team {
   return {
     id: row.id,
     name: row.name,
     role: row.role,
-    projects: Object.fromEntries(roles.map(({ name, role }) => [name, role])),
+    ...(roles ?? NO_ROLES),
     members: members.map(({ name }) => name),
     createdAt: row.created_at,
   }
@@ -105,7 +108,7 @@ export async function changeTeam(app: App, name: string, change: z.output<typeof
     const earlier = await listKeyIdsOfTeam(tx.query, before.id)
     const row = { ...before, updated_at: app.clock.now(), ...defined({ role: change.role }) }
     await saveTeam(tx, row)
-    if (change.projects !== undefined) await putProjectRoles(app, tx, row.id, change.projects)
+    await putRoles(app, tx, row.id, change)
     if (change.members !== undefined) await putMembers(app, tx, row.id, change.members)
     const team = await showTeam(row, tx.query)
     noteDetail(describe(team))

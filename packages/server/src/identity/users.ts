@@ -1,34 +1,30 @@
 /** Users and service accounts: their roles, their state, and the keys and sessions that end with it. */
 import { defined, fault, newId } from '@windlass/kit'
-import type { User, UserChange, UserCreated, UserInput } from '@windlass/protocol'
+import type { Role, User, UserChange, UserCreated, UserInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
 import { lockAccount } from '../store/account/accounts.ts'
-import { findProject } from '../store/account/projects.ts'
 import {
-  deleteProjectRoles,
   deleteUser,
   endSessionsOf,
   findUser,
   insertUser,
   listKeyIds,
-  listProjectRoles,
   listTeamsOfUsers,
   listUsers,
-  setProjectRole,
   updateUser,
-  type NamedProjectRole,
   type TeamOfUser,
   type UserFilter,
 } from '../store/account/users.ts'
 import type { UserRow } from '../store/user-schema.ts'
 import { listIdentities } from '../store/account/identities.ts'
-import type { Query, Tx, Within } from '../store/store.ts'
+import type { Query, Within } from '../store/store.ts'
 import { linkSubject } from './oidc/link.ts'
 import { newInvitation, saveNewInvitation } from './invitations.ts'
 import { requireAdminLeft } from './keys.ts'
 import { hashPassword } from './password.ts'
+import { describeRoles, NO_ROLES, putRoles, readPlaceRoles, setRole, type PlaceRoles, type RolePlace } from './roles.ts'
 
 type NewUser = Pick<UserRow, 'kind' | 'name' | 'role'> & {
   readonly displayName?: string | undefined
@@ -63,14 +59,15 @@ export function userNameOf(keyName: string): string {
 
 /**
  * Creates a user or service account. A user without a password gets an invitation. `within` runs in the same transaction, before the name is checked. Throws
- * `conflict` if the name is taken, `not-found` for an unknown project, and `request-invalid` for a service account with a password.
+ * `conflict` if the name is taken, `not-found` for an unknown project or pipeline, and `request-invalid` for a service account with a password.
  */
 export async function createUser(
   app: App,
   input: z.output<typeof UserInput>,
   within?: Within<UserCreated>,
 ): Promise<UserCreated> {
-  const { kind, name, role, displayName, projects, password } = input
+  const { kind, name, role, displayName, projects, pipelines, password } = input
+  const roles = { projects, pipelines }
   if (kind === 'service-account' && password !== undefined)
     throw fault('request-invalid', {
       message: 'A service account has no password.',
@@ -81,13 +78,13 @@ export async function createUser(
   const invitation = kind === 'user' && hash === null ? newInvitation(app, row.id) : undefined
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
-    const created: UserCreated = { ...toUser(row, {}), projects, ...defined({ invitation: invitation?.shown }) }
+    const created: UserCreated = { ...toUser(row, { roles }), ...defined({ invitation: invitation?.shown }) }
     await within?.(tx, created)
     if ((await findUser(tx.query, app.accountId, name)) !== undefined) throw alreadyExists(name)
     await insertUser(tx, row)
-    await putProjectRoles(app, tx, row.id, projects)
+    await putRoles(app, tx, row.id, roles)
     if (invitation !== undefined) await saveNewInvitation(tx, invitation)
-    noteDetail(`${kind} ${name}, role ${role}${describeProjects(projects)}`)
+    noteDetail(`${kind} ${name}, role ${role}${describeRoles(roles)}`)
     return created
   })
 }
@@ -97,33 +94,6 @@ function alreadyExists(name: string): Error {
     message: `The user "${name}" already exists.`,
     hint: `Use another name, or run \`windlass invite ${name} --again\` to let this user set a new password.`,
   })
-}
-
-function describeProjects(projects: Readonly<Record<string, string>>): string {
-  const each = Object.entries(projects).map(([project, role]) => `${project}: ${role}`)
-  return each.length === 0 ? '' : `, projects ${each.join(', ')}`
-}
-
-/** Replaces the roles of a user, service account or team in projects. Throws `not-found` for an unknown project. */
-export async function putProjectRoles(
-  app: App,
-  tx: Tx,
-  userId: string,
-  roles: z.output<typeof UserInput>['projects'],
-): Promise<void> {
-  await deleteProjectRoles(tx, { subject_id: userId })
-  for (const [name, role] of Object.entries(roles))
-    await setProjectRole(tx, { subject_id: userId, project_id: await requireProject(app, tx, name) }, role)
-}
-
-async function requireProject(app: App, tx: Tx, name: string): Promise<string> {
-  const project = await findProject(tx.query, app.accountId, name)
-  if (project === undefined)
-    throw fault('not-found', {
-      message: `The project "${name}" does not exist.`,
-      hint: 'List them with `windlass get projects`.',
-    })
-  return project.id
 }
 
 /** Returns a user by name or id. Throws `not-found`. */
@@ -146,7 +116,7 @@ export async function listUserPage(app: App, filter: Omit<UserFilter, 'accountId
 
 async function toUsers(app: App, rows: readonly UserRow[], query: Query): Promise<User[]> {
   const ids = rows.map(({ id }) => id)
-  const roles = Map.groupBy(await listProjectRoles(query, ids), (role) => role.subject_id)
+  const roles = await readPlaceRoles(query, ids)
   const teams = Map.groupBy(await listTeamsOfUsers(query, ids), (team) => team.user_id)
   const issuer = app.oidc?.settings.issuer
   const identities = issuer === undefined ? [] : await listIdentities(query, ids)
@@ -155,20 +125,20 @@ async function toUsers(app: App, rows: readonly UserRow[], query: Query): Promis
 }
 
 interface OfUser {
-  readonly roles?: readonly NamedProjectRole[] | undefined
+  readonly roles?: PlaceRoles | undefined
   readonly teams?: readonly TeamOfUser[] | undefined
   /** Id at the provider of the server. */
   readonly subject?: string | undefined
 }
 
-function toUser(row: UserRow, { roles = [], teams = [], subject }: OfUser): User {
+function toUser(row: UserRow, { roles = NO_ROLES, teams = [], subject }: OfUser): User {
   const isInvited = row.kind === 'user' && row.password === null && subject === undefined
   return {
     id: row.id,
     kind: row.kind,
     name: row.name,
     role: row.role,
-    projects: Object.fromEntries(roles.map(({ name, role }) => [name, role])),
+    ...roles,
     teams: teams.map(({ name }) => name),
     state: row.disabled_at !== null ? 'disabled' : isInvited ? 'invited' : 'active',
     createdAt: row.created_at,
@@ -200,7 +170,7 @@ export async function changeUser(app: App, name: string, change: z.output<typeof
       updated_at: now,
     }
     await updateUser(tx, row.id, row)
-    if (change.projects !== undefined) await putProjectRoles(app, tx, row.id, change.projects)
+    await putRoles(app, tx, row.id, change)
     if (change.subject !== undefined) await linkSubject(app, tx, row, change.subject)
     // Another person may have signed in through the subject that was linked before.
     if (disabledAt !== null || change.subject !== undefined) await endSessionsOf(tx, row.id)
@@ -210,12 +180,13 @@ export async function changeUser(app: App, name: string, change: z.output<typeof
   })
 }
 
-function describeChange(before: UserRow, after: UserRow, { projects, subject }: z.output<typeof UserChange>): string {
+function describeChange(before: UserRow, after: UserRow, { projects, pipelines, subject }: z.output<typeof UserChange>): string {
   const parts: string[] = []
   if (before.role !== after.role) parts.push(`role ${before.role} to ${after.role}`)
   if ((before.disabled_at === null) !== (after.disabled_at === null))
     parts.push(after.disabled_at === null ? 'enabled' : 'disabled')
-  if (projects !== undefined) parts.push(`projects ${describeProjects(projects).slice(', projects '.length) || 'none'}`)
+  for (const [kind, roles] of Object.entries({ projects, pipelines }))
+    if (roles !== undefined) parts.push(describeRoles({ [kind]: roles }).slice(', '.length) || `${kind} none`)
   if (subject !== undefined) parts.push(subject === null ? 'unlinked from the provider' : `linked to the subject ${subject}`)
   return `${after.name}: ${parts.length === 0 ? 'no change of rights' : parts.join(', ')}`
 }
@@ -235,19 +206,18 @@ export async function removeUser(app: App, name: string): Promise<Changed<undefi
 
 interface Grant {
   readonly user: string
-  readonly project: string
+  readonly at: RolePlace
   /** Undefined takes the role. */
-  readonly role: User['projects'][string] | undefined
+  readonly role: Role | undefined
 }
 
-/** Gives a role in a project, or takes it. Throws `not-found`. The caller must make the authenticator forget the keys. */
-export async function grantProjectRole(app: App, { user, project, role }: Grant): Promise<Changed<User>> {
+/** Gives a role in a project or for a pipeline, or takes it. Throws `not-found`. The caller must make the authenticator forget the keys. */
+export async function grantRole(app: App, { user, at, role }: Grant): Promise<Changed<User>> {
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     const row = await requireUser(app, tx.query, user)
-    const projectId = await requireProject(app, tx, project)
-    await setProjectRole(tx, { subject_id: row.id, project_id: projectId }, role)
-    noteDetail(`${row.name}: ${role ?? 'no role'} in ${project}`)
+    await setRole(app, tx, { subjectId: row.id, at, role })
+    noteDetail(`${row.name}: ${role ?? 'no role'} ${'project' in at ? `in ${at.project}` : `for the pipeline ${at.pipeline}`}`)
     return { user: await showUser(app, row, tx.query), keys: await listKeyIds(tx.query, row.id) }
   })
 }

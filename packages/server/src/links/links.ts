@@ -6,13 +6,14 @@ import { defined, fault, newToken, parseToken, tokenMatches, type Token } from '
 import type { Link, LinkCreated } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
-import { nameOf, projectsOf, requireRight, type Actor } from '../identity/actor.ts'
+import { nameOf, placesOf, requireRight, type Actor } from '../identity/actor.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { countLinks, deleteLink, findLink, insertLink, listLinks, type NamedLink } from '../store/account/links.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
 import { findBuild } from '../store/builds/builds.ts'
 import type { SharedLinkRow } from '../store/user-schema.ts'
 import type { Within } from '../store/store.ts'
+import { placeOf } from '../store/places.ts'
 
 const DAY_MS = 86_400_000
 /** Links of one build or pipeline. */
@@ -107,15 +108,15 @@ interface Page {
 
 /** Lists the links that the caller may delete. */
 export async function listLinkPage(app: App, actor: Actor, page: Page): Promise<Link[]> {
-  const filter = { accountId: app.accountId, projectIds: projectsOf(actor, 'share-builds'), now: app.clock.now(), ...page }
+  const filter = { accountId: app.accountId, places: placesOf(actor, 'share-builds'), now: app.clock.now(), ...page }
   return (await listLinks(app.store.query, filter)).map(toLink)
 }
 
-/** Deletes a link. Throws `not-found`, and `forbidden` without the right in its project. */
+/** Deletes a link. Throws `not-found`, and `forbidden` without the right for what it shows. */
 export async function removeLink(app: App, actor: Actor, id: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = requireFound(await findLink(tx.query, app.accountId, id), `link ${id}`)
-    requireRight(actor, 'share-builds', row.project_id)
+    requireRight(actor, 'share-builds', placeOf(row))
     await deleteLink(tx, id)
     noteDetail(`link to ${row.kind === 'badge' ? 'a badge' : `the log of build ${row.build_id ?? ''}`}`)
   })

@@ -1,10 +1,11 @@
 /** Whether the owner of a notification may know about a build. */
 import type { Right } from '@windlass/protocol'
-import { projectsOf, type KeyActor } from '../identity/actor.ts'
+import { placesOf, type KeyActor } from '../identity/actor.ts'
 import { findUserActor } from '../identity/key-actor.ts'
 import type { BuildRow, NotificationRow } from '../store/schema.ts'
 import type { Query } from '../store/store.ts'
 import type { Happening } from './rule.ts'
+import { isWithin, placeOf } from '../store/places.ts'
 
 /** Reads the owner of a personal notification; undefined if the user was disabled or deleted. */
 export async function findOwner(query: Query, row: NotificationRow): Promise<KeyActor | undefined> {
@@ -12,10 +13,7 @@ export async function findOwner(query: Query, row: NotificationRow): Promise<Key
 }
 
 /** Returns true if the owner may see the build now, and decide the approval that it waits for. */
-export function mayKnow(owner: KeyActor, { project_id: id }: Pick<BuildRow, 'project_id'>, { type }: Happening): boolean {
+export function mayKnow(owner: KeyActor, build: Pick<BuildRow, 'project_id' | 'pipeline_id'>, { type }: Happening): boolean {
   const rights: Right[] = type === 'build.waiting' ? ['see-builds', 'decide-approvals'] : ['see-builds']
-  return rights.every((right) => {
-    const projects = projectsOf(owner, right)
-    return projects === undefined || (id !== null && projects.includes(id))
-  })
+  return rights.every((right) => isWithin(placesOf(owner, right), placeOf(build)))
 }

@@ -1,9 +1,10 @@
 /** What a pipeline or a trigger is about to use, for the check of rights. */
 import { requireRight, type Actor } from '../identity/actor.ts'
+import type { Place } from '../store/places.ts'
 
 export interface PipelineUse {
-  /** Null for a pipeline without a project, empty for a project or a pipeline that does not exist. */
-  readonly projectId: string | null
+  /** The project is empty if it or the pipeline does not exist. */
+  readonly place: Place
   readonly usesContexts: boolean
   readonly choosesRuntime: boolean
 }
@@ -11,11 +12,11 @@ export interface PipelineUse {
 /** Throws unless the caller may write a pipeline, or a trigger of it, that uses this. */
 export type AuthorizePipeline = (use: PipelineUse) => void
 
-/** Returns the check before a pipeline or a trigger is written: the caller needs the rights in the project of the pipeline. */
+/** Returns the check before a pipeline or a trigger is written: the caller needs the rights for the pipeline. */
 export function requireWrite(actor: Actor): AuthorizePipeline {
-  return ({ projectId, usesContexts, choosesRuntime }) => {
-    requireRight(actor, 'change-pipelines', projectId)
-    if (usesContexts) requireRight(actor, 'use-contexts', projectId)
-    if (choosesRuntime) requireRight(actor, 'use-runtimes', projectId)
+  return ({ place, usesContexts, choosesRuntime }) => {
+    requireRight(actor, 'change-pipelines', place)
+    if (usesContexts) requireRight(actor, 'use-contexts', place)
+    if (choosesRuntime) requireRight(actor, 'use-runtimes', place)
   }
 }

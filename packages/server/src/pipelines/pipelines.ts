@@ -13,7 +13,8 @@ import {
   savePipeline,
   type PageFilter,
 } from '../store/account/pipelines.ts'
-import { findProject, listProjects, saveProject } from '../store/account/projects.ts'
+import { findProject, listProjects, NO_QUOTAS, saveProject } from '../store/account/projects.ts'
+import { deletePipelineRoles } from '../store/account/roles.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx, Within } from '../store/store.ts'
 import { deleteTriggersOfPipeline } from '../store/triggers/triggers.ts'
@@ -92,13 +93,13 @@ async function writePipeline(
 ): Promise<{ pipeline: Pipeline; isNew: boolean }> {
   const { input, document } = put
   const name = document.written?.name ?? input.name
-  // Before everything that tells whether the pipeline exists.
+  const before = await lockPipeline(tx, app.accountId, put.name ?? name)
+  // Before everything that tells whether the pipeline exists. A role for the pipeline neither creates nor renames it.
   put.authorize?.({
-    projectId: await findProjectOf(app, tx, name),
+    place: { project: await findProjectOf(app, tx, name), pipeline: before?.name === name ? before.id : null },
     usesContexts: contextsOf(put).length > 0,
     choosesRuntime: runtimeOf(put) !== null,
   })
-  const before = await lockPipeline(tx, app.accountId, put.name ?? name)
   if (before === undefined && put.name !== undefined && put.name !== name) {
     throw fault('request-invalid', {
       message: `The document is for the pipeline "${name}", not "${put.name}".`,
@@ -206,7 +207,15 @@ async function projectOf(app: App, tx: Tx, name: string): Promise<string | null>
   if (known !== undefined) return known.id
   const now = app.clock.now()
   const id = newId(now)
-  await saveProject(tx, { id, account_id: app.accountId, name: project, variables: '{}', created_at: now, updated_at: now })
+  await saveProject(tx, {
+    ...NO_QUOTAS,
+    id,
+    account_id: app.accountId,
+    name: project,
+    variables: '{}',
+    created_at: now,
+    updated_at: now,
+  })
   return id
 }
 
@@ -255,7 +264,7 @@ export async function showPipelines(app: App, rows: readonly PipelineRow[]): Pro
   return rows.values().map((row) => toPipeline(row, row.project_id === null ? undefined : projects.get(row.project_id)))
 }
 
-/** Deletes a pipeline but not its builds. Throws `not-found`. */
+/** Deletes a pipeline with its triggers and roles, but not its builds. Throws `not-found`. */
 export async function removePipeline(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await lockPipeline(tx, app.accountId, name)
@@ -263,6 +272,7 @@ export async function removePipeline(app: App, name: string): Promise<void> {
     await deleteTriggersOfPipeline(tx, row.id)
     await deleteCronTriggersOfPipeline(tx, row.id)
     await deleteEventTriggersOfPipeline(tx, row.id)
+    await deletePipelineRoles(tx, { pipeline_id: row.id })
     await deletePipeline(tx, row.id)
     tx.wake(ELECT_TOPIC)
   })

@@ -1,16 +1,22 @@
 import { fault, newId } from '@windlass/kit'
-import type { Project, ProjectInput } from '@windlass/protocol'
+import type { Project, ProjectInput, ProjectQuotas } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { noteDetail } from '../audit/call.ts'
+import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
+import { present } from '../builds/lifecycle/present.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
 import {
   countPipelines,
   deleteProject,
   findProject,
+  lockProject,
+  NO_QUOTAS,
   listProjects,
   saveProject,
   type ProjectFilter,
 } from '../store/account/projects.ts'
-import { deleteProjectRoles } from '../store/account/users.ts'
+import { deleteProjectRoles } from '../store/account/roles.ts'
 import type { ProjectRow } from '../store/schema.ts'
 import type { Query, Within } from '../store/store.ts'
 
@@ -30,7 +36,7 @@ export async function putProject(
   within?: Within<Project>,
 ): Promise<{ project: Project; isNew: boolean }> {
   return app.store.write(async (tx) => {
-    const before = await findProject(tx.query, app.accountId, name ?? input.name)
+    const before = await lockProject(tx, app.accountId, name ?? input.name)
     const taken = await findProject(tx.query, app.accountId, input.name)
     if (taken !== undefined && (mustBeNew || taken.id !== before?.id))
       throw fault('conflict', {
@@ -39,6 +45,7 @@ export async function putProject(
       })
     const now = app.clock.now()
     const fresh: ProjectRow = {
+      ...(before ?? NO_QUOTAS),
       id: before?.id ?? newId(now),
       account_id: app.accountId,
       name: input.name,
@@ -64,6 +71,7 @@ function toProject(row: ProjectRow, counts: ReadonlyMap<string, number>): Projec
     name: row.name,
     variables: Variables.parse(JSON.parse(row.variables)),
     pipelines: counts.get(row.id) ?? 0,
+    quotas: readQuotas(row),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -72,6 +80,37 @@ function toProject(row: ProjectRow, counts: ReadonlyMap<string, number>): Projec
 export async function listProjectPage(app: App, range: Omit<ProjectFilter, 'accountId'>): Promise<Project[]> {
   const counts = await countPipelines(app.store.query, app.accountId)
   return (await listProjects(app.store.query, { accountId: app.accountId, ...range })).map((row) => toProject(row, counts))
+}
+
+/** Returns the quotas that are set. */
+export function readQuotas(row: ProjectRow): ProjectQuotas {
+  return present({
+    concurrency: row.concurrency,
+    buildDays: row.build_days,
+    logDays: row.log_days,
+    maxBuilds: row.max_builds,
+    maxLogBytes: row.max_log_bytes,
+  })
+}
+
+/** Replaces the quotas of a project. Waiting builds may start at once; builds and logs are deleted by the next retention. Throws `not-found`. */
+export async function putQuotas(app: App, name: string, quotas: ProjectQuotas): Promise<Project> {
+  return app.store.write(async (tx) => {
+    const row = requireFound(await lockProject(tx, app.accountId, name), `project "${name}"`)
+    const fresh: ProjectRow = {
+      ...row,
+      concurrency: quotas.concurrency ?? null,
+      build_days: quotas.buildDays ?? null,
+      log_days: quotas.logDays ?? null,
+      max_builds: quotas.maxBuilds ?? null,
+      max_log_bytes: quotas.maxLogBytes ?? null,
+      updated_at: app.clock.now(),
+    }
+    await saveProject(tx, fresh)
+    noteDetail(`quotas of ${row.name}: ${JSON.stringify(quotas)}`)
+    tx.wake(ELECT_TOPIC)
+    return showProject(app, fresh, tx.query)
+  })
 }
 
 /** Deletes a project. Throws `not-found`, and `conflict` while it has pipelines. */

@@ -37,33 +37,52 @@ export function bytesOf(column: string) {
   return sql<number>`coalesce(octet_length(${sql.ref(column)}), 0)`.as('bytes')
 }
 
-/** Returns how many of these rows fit into one page, and whether it is the last page. `limit` is that of the query that found them. */
-export function firstPart(sizes: readonly { readonly bytes: number }[], limit: number): { count: number; isLast: boolean } {
+/** Returns the last of these rows that fits into one page, and whether it ends the list. `limit` is that of the query that found them. */
+export function firstPart<S extends { readonly bytes: number }>(
+  sizes: readonly S[],
+  limit: number,
+): { last: S | undefined; isLast: boolean } {
   let sum = 0
   const beyond = sizes.findIndex(({ bytes }, index) => (sum += Number(bytes)) > PAGE_BYTES && index > 0)
-  return beyond < 0 ? { count: sizes.length, isLast: sizes.length < limit } : { count: beyond, isLast: false }
+  return beyond < 0 ? { last: sizes.at(-1), isLast: sizes.length < limit } : { last: sizes[beyond - 1], isLast: false }
+}
+
+/**
+ * Reads the rows of one page. `readTo` reads up to the last row that fits, and not a number of rows: a row that is inserted between both statements would
+ * take the place of that row, which would never be read.
+ */
+export async function readPart<S extends { readonly bytes: number }, R>(
+  sizes: readonly S[],
+  readTo: (last: S) => Promise<readonly R[]>,
+  cursor: (row: S) => string,
+): Promise<Found<R>> {
+  const { last, isLast } = firstPart(sizes, PAGE)
+  if (last === undefined) return { rows: [], next: undefined }
+  return { rows: await readTo(last), next: isLast ? undefined : cursor(last) }
+}
+
+/** Returns the rows of one statement that read at most `PAGE` of them. */
+export function wholePart<R>(rows: readonly R[], cursor: (row: R) => string): Found<R> {
+  const last = rows.at(-1)
+  return { rows, next: rows.length < PAGE || last === undefined ? undefined : cursor(last) }
 }
 
 interface Found<R> {
   readonly rows: readonly R[]
-  readonly isLast: boolean
+  readonly next: string | undefined
 }
 
 /** Makes a page of rows. `toRow` returns undefined for a row without a sealed text. */
 export function page<R>(
-  { rows, isLast }: Found<R>,
-  cursor: (row: R) => string,
+  { rows, next }: Found<R>,
+  idOf: (row: R) => string,
   toRow: (row: R) => Omit<SealedRow, 'id'> | undefined,
 ): SealedPage {
-  const last = rows.at(-1)
   const found = rows.map((row): SealedRow | undefined => {
     const sealed = toRow(row)
-    return sealed && { id: cursor(row), ...sealed }
+    return sealed && { id: idOf(row), ...sealed }
   })
-  return {
-    rows: found.filter((row) => row !== undefined),
-    next: isLast || last === undefined ? undefined : cursor(last),
-  }
+  return { rows: found.filter((row) => row !== undefined), next }
 }
 
 interface Update {

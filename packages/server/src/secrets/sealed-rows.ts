@@ -17,8 +17,9 @@ import {
   webhookPlace,
   type SealedKind,
 } from './places.ts'
+import type { ReplyRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { bytesOf, firstPart, page, PAGE, saved, type ReadPage, type SealedRow } from './sealed-page.ts'
+import { bytesOf, firstPart, page, PAGE, readPart, saved, wholePart, type ReadPage, type SealedRow } from './sealed-page.ts'
 
 /** Maximum events read per page; few of them hold sealed texts. */
 const EVENTS = 500
@@ -26,9 +27,16 @@ const EVENTS = 500
 export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
   async context(query, after) {
     const behind = query.selectFrom('context').where('id', '>', after).orderBy('id')
-    const part = firstPart(await behind.select(bytesOf('data')).limit(PAGE).execute(), PAGE)
+    const sizes = await behind
+      .select(['id', bytesOf('data')])
+      .limit(PAGE)
+      .execute()
     return page(
-      { ...part, rows: await behind.selectAll().limit(part.count).execute() },
+      await readPart(
+        sizes,
+        (last) => behind.where('id', '<=', last.id).selectAll().execute(),
+        (last) => last.id,
+      ),
       ({ id }) => id,
       (row) => ({
         value: row.data,
@@ -41,9 +49,16 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
 
   async pipeline(query, after) {
     const behind = query.selectFrom('pipeline').where('id', '>', after).orderBy('id')
-    const part = firstPart(await behind.select(bytesOf('variables')).limit(PAGE).execute(), PAGE)
+    const sizes = await behind
+      .select(['id', bytesOf('variables')])
+      .limit(PAGE)
+      .execute()
     return page(
-      { ...part, rows: await behind.selectAll().limit(part.count).execute() },
+      await readPart(
+        sizes,
+        (last) => behind.where('id', '<=', last.id).selectAll().execute(),
+        (last) => last.id,
+      ),
       ({ id }) => id,
       (row) => ({
         value: row.variables,
@@ -59,7 +74,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
   async webhook(query, after) {
     const rows = await query.selectFrom('webhook').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
     return page(
-      { rows, isLast: rows.length < PAGE },
+      wholePart(rows, ({ id }) => id),
       ({ id }) => id,
       (row) => ({
         value: row.secret,
@@ -73,7 +88,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
   async notification(query, after) {
     const rows = await query.selectFrom('notification').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
     return page(
-      { rows, isLast: rows.length < PAGE },
+      wholePart(rows, ({ id }) => id),
       ({ id }) => id,
       ({ secret, ...row }) =>
         secret === null
@@ -102,7 +117,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
       .limit(PAGE)
       .execute()
     return page(
-      { rows, isLast: rows.length < PAGE },
+      wholePart(rows, ({ account_id: id }) => id),
       ({ account_id: id }) => id,
       ({ account_id: id, password }) =>
         password === null
@@ -124,9 +139,16 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
 
   async build(query, after) {
     const behind = query.selectFrom('build_plan').where('build_id', '>', after).orderBy('build_id')
-    const part = firstPart(await behind.select(bytesOf('secrets')).limit(PAGE).execute(), PAGE)
+    const sizes = await behind
+      .select(['build_id', bytesOf('secrets')])
+      .limit(PAGE)
+      .execute()
     return page(
-      { ...part, rows: await behind.select(['build_id', 'account_id', 'secrets']).limit(part.count).execute() },
+      await readPart(
+        sizes,
+        (last) => behind.where('build_id', '<=', last.build_id).select(['build_id', 'account_id', 'secrets']).execute(),
+        (last) => last.build_id,
+      ),
       ({ build_id: id }) => id,
       ({ build_id: id, account_id, secrets }) =>
         secrets === null
@@ -157,8 +179,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
       .select(['build_id', 'position', bytesOf('data')])
       .limit(EVENTS)
       .execute()
-    const { count, isLast } = firstPart(looked, EVENTS)
-    const last = looked[count - 1]
+    const { last, isLast } = firstPart(looked, EVENTS)
     if (last === undefined) return { rows: [], next: undefined }
     const events = await behind
       .select(['build_id', 'position', 'account_id', 'data'])
@@ -193,10 +214,23 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
       .orderBy('account_id')
       .orderBy('actor_id')
       .orderBy('key')
-    const part = firstPart(await behind.select(bytesOf('body')).limit(PAGE).execute(), PAGE)
+    const sizes = await behind
+      .select(['account_id', 'actor_id', 'key', bytesOf('body')])
+      .limit(PAGE)
+      .execute()
     return page(
-      { ...part, rows: await behind.selectAll().limit(part.count).execute() },
-      (row) => JSON.stringify([row.account_id, row.actor_id, row.key]),
+      await readPart(
+        sizes,
+        (last) =>
+          behind
+            .where(({ eb, refTuple, tuple }) =>
+              eb(refTuple('account_id', 'actor_id', 'key'), '<=', tuple(last.account_id, last.actor_id, last.key)),
+            )
+            .selectAll()
+            .execute(),
+        replyCursor,
+      ),
+      replyCursor,
       (row) => {
         const { account_id: accountId, actor_id: actorId, key: name, body } = row
         if (body === null) return undefined
@@ -221,7 +255,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
   async 'signing-key'(query, after) {
     const rows = await query.selectFrom('signing_key').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
     return page(
-      { rows, isLast: rows.length < PAGE },
+      wholePart(rows, ({ id }) => id),
       ({ id }) => id,
       (row) => {
         const { id, private_key: value } = row
@@ -248,7 +282,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
       .limit(PAGE)
       .execute()
     return page(
-      { rows, isLast: rows.length < PAGE },
+      wholePart(rows, ({ key }) => key),
       ({ key }) => key,
       ({ key, value }) => ({
         value,
@@ -261,3 +295,7 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
 }
 
 const EventCursor = z.tuple([z.string(), z.number()])
+
+function replyCursor(row: Pick<ReplyRow, 'account_id' | 'actor_id' | 'key'>): string {
+  return JSON.stringify([row.account_id, row.actor_id, row.key])
+}

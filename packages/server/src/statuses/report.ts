@@ -2,7 +2,7 @@
 import { isFinalBuild } from '@windlass/plan'
 import { COMMIT_STATES, type Build } from '@windlass/protocol'
 import { z } from 'zod'
-import { findCommitTarget } from '../store/builds/builds.ts'
+import { findBuild, findCommitTarget } from '../store/builds/builds.ts'
 import { findMessageByKey, putMessage } from '../store/messages.ts'
 import type { BuildRow } from '../store/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
@@ -21,9 +21,12 @@ interface Report {
   readonly now: number
 }
 
-/** Stores what is to be sent about the current state of a build. Does nothing if that is what was stored last. */
+/**
+ * Stores what is to be sent about the current state of a build. Does nothing if that is what was stored last, or if a later build that repeats this one reports
+ * in its place. Builds get their numbers one after the other, so the last one wins in whatever order the transactions of two builds commit.
+ */
 export async function reportBuild(tx: Tx, { build, target: { first, ...target }, now }: Report): Promise<void> {
-  await putMessage(tx, {
+  const message = {
     accountId: build.account_id,
     key: keyOf(build.id, first),
     kind: 'commit-status',
@@ -31,7 +34,14 @@ export async function reportBuild(tx: Tx, { build, target: { first, ...target },
     subject: `${target.title} at ${target.repo}@${target.revision.slice(0, 8)} (${target.forge})`,
     body: StatusMessage.parse({ ...target, ...statusOf(build) }),
     now,
-  })
+  } as const
+  await putMessage(tx, message, async ({ build_id: id }) => id === null || !(await isLater(tx.query, id, build)))
+}
+
+/** Returns true if `id` is a later build than `build`. */
+async function isLater(query: Query, id: string, build: BuildRow): Promise<boolean> {
+  if (id === build.id) return false
+  return ((await findBuild(query, build.account_id, id))?.number ?? 0) > build.number
 }
 
 /** Stores what is to be sent after a change of a build, if it is reported and the change is one that forges show. */
@@ -39,11 +49,7 @@ export async function reportChange(tx: Tx, before: Pick<BuildRow, 'status'>, bui
   if (build.status === before.status || (!isShown(build) && !isShown(before))) return
   const stored = await findCommitTarget(tx.query, build.id)
   if (stored === undefined) return
-  const target = CommitTarget.parse(JSON.parse(stored))
-  const last = await findMessageByKey(tx.query, build.account_id, keyOf(build.id, target.first))
-  // A later build that repeats this one reports in its place.
-  if (last !== undefined && last.build_id !== build.id) return
-  await reportBuild(tx, { build, target, now })
+  await reportBuild(tx, { build, target: CommitTarget.parse(JSON.parse(stored)), now })
 }
 
 function isShown({ status }: Pick<BuildRow, 'status'>): boolean {

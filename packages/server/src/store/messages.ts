@@ -20,17 +20,20 @@ export interface NewMessage {
 
 /**
  * Stores a message in the transaction of its cause. A message with the key of an earlier one replaces it, and is sent unless it is equal to it: a receiver
- * that was away gets only the last one. A server that is sending the earlier one sends this one afterwards.
+ * that was away gets only the last one. A server that is sending the earlier one sends this one afterwards. `mayReplace` decides whether it replaces the
+ * earlier one, whose row is locked by then: other transactions with this key have committed or wait. Default: always.
  */
 export async function putMessage(
   tx: Tx,
   { accountId, key, kind, buildId, subject, body: content, now }: NewMessage,
+  mayReplace: (earlier: MessageRow) => Promise<boolean> = async () => true,
 ): Promise<void> {
+  const id = newId(now)
   const body = JSON.stringify(content)
-  const inserted = await tx.query
+  const stored = await tx.query
     .insertInto('message')
     .values({
-      id: newId(now),
+      id,
       account_id: accountId,
       key,
       kind,
@@ -46,9 +49,12 @@ export async function putMessage(
       created_at: now,
       updated_at: now,
     })
-    .onConflict((conflict) => conflict.columns(['account_id', 'key']).doNothing())
+    // Changes nothing, and locks the row.
+    .onConflict((conflict) => conflict.columns(['account_id', 'key']).doUpdateSet({ key }))
+    .returningAll()
     .executeTakeFirstOrThrow()
-  if ((inserted.numInsertedOrUpdatedRows ?? 0n) === 0n)
+  if (stored.id !== id) {
+    if (stored.body === body || !(await mayReplace(stored))) return
     await tx.query
       .updateTable('message')
       .set(({ fn, val, eb }) => ({
@@ -61,10 +67,9 @@ export async function putMessage(
         updated_at: now,
         next_at: fn.coalesce('next_at', val(now)),
       }))
-      .where('account_id', '=', accountId)
-      .where('key', '=', key)
-      .where('body', '!=', body)
+      .where('id', '=', stored.id)
       .execute()
+  }
   tx.wake(MESSAGE_TOPIC)
 }
 
@@ -193,7 +198,8 @@ export async function deleteOldMessages(tx: Tx, { before, limit }: { before: num
     .limit(limit)
     .execute()
   const ids = old.map(({ id }) => id)
-  if (ids.length > 0) await tx.query.deleteFrom('message').where('id', 'in', ids).execute()
+  // A message that was replaced in the meantime waits to be sent.
+  if (ids.length > 0) await tx.query.deleteFrom('message').where('id', 'in', ids).where('next_at', 'is', null).execute()
   return ids.length
 }
 

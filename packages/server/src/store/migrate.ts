@@ -2,9 +2,10 @@
  * Migrates the schema. Servers of two versions share a database during an upgrade, and the older one may be started again. So migrations only add tables,
  * indexes and columns that can be absent, and a server accepts migrations that it does not know.
  */
-import { fault, retry, systemClock } from '@windlass/kit'
+import { attempt, fault, hasCode, retry, silentLog, systemClock, ticks, type Logger } from '@windlass/kit'
 import { sql, type Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
+import type { FindLockHolders, LockHolder } from './database/lock-holders.ts'
 import { isTransient } from './database/transient.ts'
 import { migrations } from './migrations/index.ts'
 import type { Schema } from './schema.ts'
@@ -23,15 +24,28 @@ const SEPARATE = {
 } as const
 
 const RETRY = { baseMs: 200, maxMs: 5_000, tries: 10 }
+/** A backup can take hours. Between two tries, the queries that waited behind the migration continue. */
+const LOCK_RETRY = { baseMs: 500, maxMs: 10_000 }
+/** Time between two looks at who has the lock. Milliseconds. */
+const LOOK_MS = 500
 
 type Migrations = Readonly<Record<string, Migration>>
 
-/** Applies the migrations that are missing, or with `names` only those. Throws `unavailable`. */
-export async function migrate(query: Kysely<Schema>, names: readonly string[] = Object.keys(migrations)): Promise<void> {
-  await separate(query)
+export interface MigrateOptions {
+  /** Migrations to apply. Default: all. */
+  readonly names?: readonly string[]
+  readonly log?: Logger
+  readonly findHolders?: FindLockHolders | undefined
+}
+
+/** Applies the migrations that are missing. Waits as long as other transactions have locks that it needs. Throws `unavailable`. */
+export async function migrate(query: Kysely<Schema>, options: MigrateOptions = {}): Promise<void> {
+  const { names = Object.keys(migrations) } = options
+  await separate(query, options)
   await apply(
     query,
     pick((name) => name < FIRST_SEPARATE && names.includes(name)),
+    options,
   )
   await apply(
     query,
@@ -39,6 +53,7 @@ export async function migrate(query: Kysely<Schema>, names: readonly string[] = 
       query,
       pick((name) => name >= FIRST_SEPARATE && names.includes(name)),
     ),
+    options,
     SEPARATE,
   )
 }
@@ -62,18 +77,48 @@ function pick(isPart: (name: string) => boolean): Migrations {
 }
 
 /** A server that runs locks the tables in another order, and the database ends one of the two. Then the migrations are applied again. */
-async function apply(query: Kysely<Schema>, part: Migrations, tables: Partial<MigratorProps> = {}): Promise<void> {
+async function apply(
+  query: Kysely<Schema>,
+  part: Migrations,
+  options: MigrateOptions,
+  tables: Partial<MigratorProps> = {},
+): Promise<void> {
   let failed: string | undefined
   try {
-    await retry({ ...RETRY, clock: systemClock, retryIf: isTransient }, async () => {
-      const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
-      const { error, results } = await migrator.migrateToLatest()
-      failed = results?.find(({ status }) => status === 'Error')?.migrationName
-      if (error !== undefined) throw error
-    })
+    await whileLocked(options, () =>
+      retry({ ...RETRY, clock: systemClock, retryIf: (error) => isTransient(error) && !isLockTimeout(error) }, async () => {
+        const migrator = new Migrator({ ...tables, db: query, provider: { getMigrations: async () => part } })
+        const { error, results } = await migrator.migrateToLatest()
+        failed = results?.find(({ status }) => status === 'Error')?.migrationName
+        if (error !== undefined) throw error
+      }),
+    )
   } catch (error) {
     throw fault('unavailable', { message: `Cannot migrate the database${failed === undefined ? '' : ` (${failed})`}.` }, error)
   }
+}
+
+/** Repeats `work` until it gets its locks, and logs whose locks it waits for. */
+async function whileLocked({ log = silentLog, findHolders }: MigrateOptions, work: () => Promise<void>): Promise<void> {
+  let holders: readonly LockHolder[] = []
+  const onRetry = (): void => log.warn({ holders }, 'migration waits for transactions that use its tables')
+  await retry({ ...LOCK_RETRY, clock: systemClock, retryIf: isLockTimeout, onRetry }, async () => {
+    const over = new AbortController()
+    const looking = attempt(log, 'lock holders', async () => {
+      // Holders are only known while a statement waits.
+      for await (const n of ticks(LOOK_MS, { clock: systemClock, signal: over.signal })) {
+        const found = n === 0 ? [] : ((await findHolders?.()) ?? [])
+        if (found.length > 0) holders = found
+      }
+    })
+    await work().finally(() => over.abort())
+    await looking
+  })
+}
+
+/** lock_not_available; https://www.postgresql.org/docs/15/errcodes-appendix.html. */
+function isLockTimeout(error: unknown): boolean {
+  return hasCode(error, '55P03')
 }
 
 /** Adds the migrations that a newer server has applied. They have no effect, because they are applied. */
@@ -84,11 +129,11 @@ async function withUnknown(query: Kysely<Schema>, known: Migrations): Promise<Mi
 }
 
 /** Moves the records of separate migrations that a development version has written into the default table. */
-async function separate(query: Kysely<Schema>): Promise<void> {
+async function separate(query: Kysely<Schema>, options: MigrateOptions): Promise<void> {
   const misplaced = (await namesIn(query, DEFAULT_MIGRATION_TABLE)).filter((name) => name >= FIRST_SEPARATE)
   if (misplaced.length === 0) return
   // Creates the tables.
-  await apply(query, await withUnknown(query, {}), SEPARATE)
+  await apply(query, await withUnknown(query, {}), options, SEPARATE)
   await query.transaction().execute(async (tx) => {
     for (const name of misplaced) {
       await sql`insert into ${sql.table(SEPARATE.migrationTableName)} (name, timestamp)

@@ -1,6 +1,7 @@
 import { preparedOne } from './database/prepared.ts'
 import type { MailServerRow, NotificationRow } from './schema.ts'
 import type { Query, Tx } from './store.ts'
+import { sql } from 'kysely'
 
 export async function insertNotification(tx: Tx, row: NotificationRow): Promise<void> {
   await tx.query.insertInto('notification').values(row).execute()
@@ -115,6 +116,8 @@ export interface Target {
   readonly name: string
   /** Null for a pipeline without a project. */
   readonly project_id: string | null
+  /** Null for a project. */
+  readonly pipeline_id: string | null
 }
 
 /** Finds the pipelines and projects of a rule by their ids. Deleted ones are missing. */
@@ -126,11 +129,19 @@ export async function listTargets(
     pipelines:
       pipelines.length === 0
         ? []
-        : await query.selectFrom('pipeline').select(['id', 'name', 'project_id']).where('id', 'in', pipelines).execute(),
+        : await query
+            .selectFrom('pipeline')
+            .select(['id', 'name', 'project_id', 'id as pipeline_id'])
+            .where('id', 'in', pipelines)
+            .execute(),
     projects:
       projects.length === 0
         ? []
-        : await query.selectFrom('project').select(['id', 'name', 'id as project_id']).where('id', 'in', projects).execute(),
+        : await query
+            .selectFrom('project')
+            .select(['id', 'name', 'id as project_id', sql<string | null>`null`.as('pipeline_id')])
+            .where('id', 'in', projects)
+            .execute(),
   }
 }
 

@@ -1,20 +1,40 @@
 import { FINAL_BUILD_STATUSES } from '@windlass/plan'
+import { sql, type RawBuilder, type SqlBool } from 'kysely'
 import { insertDeadObjects } from './builds/log-objects.ts'
 import type { Query, Tx } from './store.ts'
 
+/** Which ended builds are old. */
+export type OldBuilds =
+  /** Those that ended before this time, except those of projects with an own value. */
+  | { readonly before: number; readonly except: readonly string[] }
+  /** Those of a project that ended before this time. */
+  | { readonly before: number; readonly projectId: string }
+  /** Those of a project up to this number. */
+  | { readonly projectId: string; readonly upTo: number }
+
 interface Old {
-  /** Selects builds that ended before this time. */
-  readonly before: number
+  readonly which: OldBuilds
   readonly limit: number
   readonly now: number
 }
 
+/** Returns the condition that a build is old. Builds that have not ended are not. */
+function isOld(which: OldBuilds): RawBuilder<SqlBool> {
+  if ('upTo' in which)
+    return sql<SqlBool>`build.finished_at is not null and build.project_id = ${which.projectId} and build.number <= ${which.upTo}`
+  const { before } = which
+  if ('projectId' in which) return sql<SqlBool>`build.finished_at < ${before} and build.project_id = ${which.projectId}`
+  if (which.except.length === 0) return sql<SqlBool>`build.finished_at < ${before}`
+  const others = sql.join([...which.except])
+  return sql<SqlBool>`build.finished_at < ${before} and (build.project_id is null or build.project_id not in (${others}))`
+}
+
 /** Deletes the log rows of old builds and marks their logs as expired. Returns the number of builds. */
-export async function deleteOldLogs(tx: Tx, { before, limit, now }: Old): Promise<number> {
+export async function deleteOldLogs(tx: Tx, { which, limit, now }: Old): Promise<number> {
   const builds = await tx.query
     .selectFrom('build')
     .select('id')
-    .where('finished_at', '<', before)
+    .where(isOld(which))
     .where('logs_expired_at', 'is', null)
     .where((where) =>
       where.exists(where.selectFrom('chunk').select('chunk.position').whereRef('chunk.build_id', '=', 'build.id')),
@@ -36,11 +56,11 @@ async function deleteLogs(tx: Tx, builds: readonly string[], now: number): Promi
 }
 
 /** Deletes old builds with all their data. Keeps builds that may still have objects in a cluster. */
-export async function deleteOldBuilds(tx: Tx, { before, limit, now }: Old): Promise<number> {
+export async function deleteOldBuilds(tx: Tx, { which, limit, now }: Old): Promise<number> {
   const old = await tx.query
     .selectFrom('build')
     .select('id')
-    .where('finished_at', '<', before)
+    .where(isOld(which))
     .where('status', 'in', [...FINAL_BUILD_STATUSES])
     .where((where) =>
       where.not(
@@ -74,6 +94,46 @@ export async function deleteOldBuilds(tx: Tx, { before, limit, now }: Old): Prom
   await tx.query.deleteFrom('annotation').where('entity', '=', 'build').where('entity_id', 'in', ids).execute()
   await tx.query.deleteFrom('build').where('id', 'in', ids).execute()
   return ids.length
+}
+
+/** Returns the number of the newest build of a project that has `keep` newer ended builds; undefined if there are not that many. */
+export async function findExcessBuild(query: Query, projectId: string, keep: number): Promise<number | undefined> {
+  const row = await query
+    .selectFrom('build')
+    .select('number')
+    .where('project_id', '=', projectId)
+    .where('finished_at', 'is not', null)
+    .orderBy('number', 'desc')
+    .offset(keep)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.number
+}
+
+/**
+ * Returns the number of the newest ended build of a project whose log, with those of the newer ended builds, has more than `maxBytes`; undefined if all logs
+ * together have fewer.
+ */
+export async function findExcessLog(query: Query, projectId: string, maxBytes: number): Promise<number | undefined> {
+  const sizes = query
+    .selectFrom('build')
+    .innerJoin('stream', 'stream.build_id', 'build.id')
+    .select(['build.number', sql<number>`sum(stream.bytes)`.as('bytes')])
+    .where('build.project_id', '=', projectId)
+    .where('build.finished_at', 'is not', null)
+    .where('build.logs_expired_at', 'is', null)
+    .groupBy('build.number')
+  const totals = query
+    .selectFrom(sizes.as('sizes'))
+    .select(['sizes.number', sql<number>`sum(sizes.bytes) over (order by sizes.number desc)`.as('total')])
+  const row = await query
+    .selectFrom(totals.as('totals'))
+    .select('totals.number')
+    .where('totals.total', '>', maxBytes)
+    .orderBy('totals.number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.number
 }
 
 export async function deleteOldTasks(tx: Tx, before: number): Promise<void> {

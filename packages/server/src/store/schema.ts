@@ -19,6 +19,7 @@ import type {
   DeviceCodeRow,
   IdentityRow,
   InvitationRow,
+  PipelineRoleRow,
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
@@ -62,6 +63,7 @@ export interface Schema extends TriggerSchema, NotificationSchema {
   session_code: SessionCodeRow
   user_account: UserRow
   project_role: ProjectRoleRow
+  pipeline_role: PipelineRoleRow
   team: TeamRow
   team_member: TeamMemberRow
   invitation: InvitationRow
@@ -124,7 +126,20 @@ export interface AccountRow {
   created_at: number
 }
 
-export interface ProjectRow {
+/** Limits of a project. Null: only those of the account and the settings of the server apply. */
+export interface ProjectQuotas {
+  /** Maximum number of concurrent builds of its pipelines. */
+  concurrency: number | null
+  /** How long builds and logs are kept after the end of the build. Days. */
+  build_days: number | null
+  log_days: number | null
+  /** Maximum number of ended builds. */
+  max_builds: number | null
+  /** Maximum size of the logs of ended builds, as received. Bytes. */
+  max_log_bytes: number | null
+}
+
+export interface ProjectRow extends ProjectQuotas {
   id: string
   account_id: string
   name: string
@@ -251,6 +266,8 @@ export interface BuildRow {
   followed_at: number | null
   /** Since when it has its status and reason. Null for builds of earlier versions until their next change. */
   waits_since: number | null
+  /** 1 after its end was reported. Null until then, and for builds that ended at a server of an earlier version. */
+  end_reported: 1 | null
 }
 
 export interface BuildPlanRow {

@@ -1,12 +1,13 @@
 /** Search of resources by a part of their names. */
-import { sql } from 'kysely'
+import { sql, type RawBuilder, type SqlBool } from 'kysely'
 import type { Query } from './store.ts'
+import { withinPlaces, type Places } from './places.ts'
 
 export interface NameSearch {
   readonly accountId: string
   readonly text: string
-  /** Only pipelines of these projects, or these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only projects and pipelines of these places; nothing of other tables. */
+  readonly places?: Places | undefined
   readonly limit: number
 }
 
@@ -15,24 +16,26 @@ export interface Named {
   readonly name: string
 }
 
-/** The column that holds the project of a resource. */
-const PROJECT = { pipeline: 'project_id', project: 'id', runtime: undefined, context: undefined } as const
+export type NamedTable = 'pipeline' | 'project' | 'runtime' | 'context'
 
 /** Finds resources whose names contain the text, ignoring case; names that start with it, and short ones, come first. */
 export async function findNames(
   query: Query,
-  table: keyof typeof PROJECT,
-  { accountId, text, projectIds, limit }: NameSearch,
+  table: NamedTable,
+  { accountId, text, places, limit }: NameSearch,
 ): Promise<Named[]> {
-  const column = PROJECT[table]
-  if (projectIds?.length === 0) return []
   const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
-  const ofProjects =
-    projectIds === undefined || column === undefined ? sql`` : sql`and ${sql.ref(column)} in (${sql.join([...projectIds])})`
+  const seen = places === undefined ? sql`` : sql`and ${withinTable(table, places)}`
   const { rows } = await sql<Named>`
     select id, name from ${sql.table(table)}
-    where account_id = ${accountId} and lower(name) like lower(${`%${literal}%`}) escape '\\' ${ofProjects}
+    where account_id = ${accountId} and lower(name) like lower(${`%${literal}%`}) escape '\\' ${seen}
     order by case when lower(name) like lower(${`${literal}%`}) escape '\\' then 0 else 1 end, length(name), name
     limit ${limit}`.execute(query)
   return rows
+}
+
+function withinTable(table: NamedTable, places: Places): RawBuilder<SqlBool> {
+  if (table === 'pipeline') return withinPlaces(places, { project: 'project_id', pipeline: 'id' })
+  const projects = table === 'project' ? places.projects : []
+  return withinPlaces({ projects, pipelines: [] }, { project: 'id', pipeline: 'id' })
 }

@@ -81,7 +81,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const dialect = await openDialect(options)
   const clock = openStoreClock(options.clock, options.time === 'process' ? undefined : dialect.readTime?.bind(dialect))
   try {
-    await dialect.migrate(migrate)
+    await dialect.migrate((query, findHolders) => migrate(query, { log: options.log, findHolders }))
     await clock.measure()
   } catch (error) {
     await dialect.close()

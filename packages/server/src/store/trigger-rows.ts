@@ -149,6 +149,8 @@ export interface BranchHeadRow {
   polled_base: string | null
   /** Since when lists lack the branch; null if the last one had it. */
   missing_since: number | null
+  /** When polling reported the end of the branch; null for a branch that exists. */
+  ended_at: number | null
 }
 
 /** A pipeline with a trigger that was judged for a delivery. */

@@ -43,6 +43,13 @@ export interface ProjectRoleRow {
   role: Role
 }
 
+export interface PipelineRoleRow {
+  /** A user, service account or team. */
+  subject_id: string
+  pipeline_id: string
+  role: Role
+}
+
 export interface TeamRow {
   id: string
   account_id: string
@@ -92,7 +99,7 @@ export interface SharedLinkRow {
   build_id: string | null
   /** The pipeline of the build or badge. */
   pipeline_id: string | null
-  /** The project in which a role with the right may delete it. */
+  /** A role with the right in the project may delete it, and one for the pipeline. */
   project_id: string | null
   hash: string
   created_by: string

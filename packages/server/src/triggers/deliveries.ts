@@ -6,6 +6,7 @@ import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { hidden } from '../identity/actor.ts'
+import type { Places } from '../store/places.ts'
 import type { DeliveryRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
 import {
@@ -24,16 +25,13 @@ import { readVerdicts, summarize } from './verdicts.ts'
 const MAX_WEBHOOKS = 10_000
 
 /**
- * Ids of the projects whose triggers the caller may see; undefined for all. A delivery belongs to no project, so such a caller sees those that a trigger of the
- * projects was judged for, without the other triggers.
+ * Lists deliveries, newest first, with the cursor of the next page. A delivery belongs to no project. A caller with roles only in some places sees those that
+ * a trigger of the places was judged for, without the other triggers. Throws `not-found` for an unknown webhook.
  */
-export type Projects = readonly string[] | undefined
-
-/** Lists deliveries, newest first, with the cursor of the next page. Throws `not-found` for an unknown webhook. */
 export async function listDeliveryPage(
   app: App,
   query: z.output<typeof DeliveryQuery>,
-  projectIds?: Projects,
+  places?: Places,
 ): Promise<{ readonly items: Delivery[]; readonly next?: string }> {
   const webhook =
     query.webhook === undefined
@@ -44,14 +42,14 @@ export async function listDeliveryPage(
     webhookId: webhook?.id,
     repo: query.repo?.toLowerCase(),
     status: query.status,
-    projectIds,
+    places,
     before: query.cursor === undefined ? undefined : readCursor(query.cursor),
     limit: query.limit,
   })
   const webhooks = await listWebhooks(app.store.query, { accountId: app.accountId, after: undefined, limit: MAX_WEBHOOKS })
   const names = new Map(webhooks.map(({ id, name }) => [id, name]))
   const last = rows.length === query.limit ? rows.at(-1) : undefined
-  const seen = await seenPipelines(app, rows, projectIds)
+  const seen = await seenPipelines(app, rows, places)
   return {
     items: rows.map((row) => toDelivery(row, { webhook: names.get(row.webhook_id), seen })),
     ...(last !== undefined && { next: `${last.received_at}-${last.id}` }),
@@ -71,17 +69,17 @@ function readCursor(text: string): { receivedAt: number; id: string } {
 /** Names of the pipelines whose verdicts the caller may see; undefined for all. */
 type Seen = ReadonlySet<string> | undefined
 
-async function seenPipelines(app: App, rows: readonly Pick<DeliveryRow, 'id'>[], projectIds: Projects): Promise<Seen> {
-  if (projectIds === undefined) return undefined
+async function seenPipelines(app: App, rows: readonly Pick<DeliveryRow, 'id'>[], places: Places | undefined): Promise<Seen> {
+  if (places === undefined) return undefined
   const deliveryIds = rows.map(({ id }) => id)
-  const pipelines = await listPipelinesOfDeliveries(app.store.query, { deliveryIds, projectIds })
+  const pipelines = await listPipelinesOfDeliveries(app.store.query, { deliveryIds, places })
   return new Set(pipelines.map(({ name }) => name))
 }
 
-/** Returns a delivery with the verdicts of its triggers and its body. Throws `not-found`, also for one that no trigger of the projects was judged for. */
-export async function showDelivery(app: App, id: string, projectIds?: Projects): Promise<Delivery> {
+/** Returns a delivery with the verdicts of its triggers and its body. Throws `not-found`, also for one that no trigger of the places was judged for. */
+export async function showDelivery(app: App, id: string, places?: Places): Promise<Delivery> {
   const found = await findDelivery(app.store.query, app.accountId, id)
-  const seen = await seenPipelines(app, [{ id }], projectIds)
+  const seen = await seenPipelines(app, [{ id }], places)
   if (seen?.size === 0) throw hidden()
   const row = requireFound(found, `delivery ${id}`)
   const webhook = await findWebhookById(app.store.query, row.webhook_id)
@@ -91,18 +89,18 @@ export async function showDelivery(app: App, id: string, projectIds?: Projects):
 
 interface Replay {
   readonly id: string
-  /** Ids of the projects in which the caller may start builds; undefined for all. */
-  readonly projectIds?: Projects
+  /** Where the caller may start builds; undefined for all. */
+  readonly places?: Places | undefined
 }
 
 /**
- * Processes the event of a delivery again, against the triggers as they are now, or only against those of the projects. `within` runs in the same
+ * Processes the event of a delivery again, against the triggers as they are now, or only against those of the places. `within` runs in the same
  * transaction. Throws `not-found`, and `conflict` for a delivery that was refused.
  */
-export async function replayDelivery(app: App, { id, projectIds }: Replay, within?: Within<Delivery>): Promise<Delivery> {
+export async function replayDelivery(app: App, { id, places }: Replay, within?: Within<Delivery>): Promise<Delivery> {
   return app.store.write(async (tx) => {
-    const pipelines = projectIds === undefined ? [] : await listPipelinesOfDeliveries(tx.query, { deliveryIds: [id], projectIds })
-    if (projectIds !== undefined && pipelines.length === 0) throw hidden()
+    const pipelines = places === undefined ? [] : await listPipelinesOfDeliveries(tx.query, { deliveryIds: [id], places })
+    if (places !== undefined && pipelines.length === 0) throw hidden()
     const before = requireFound(await findDelivery(tx.query, app.accountId, id), `delivery ${id}`)
     const webhook = await findWebhookById(tx.query, before.webhook_id)
     if (before.body === null || (webhook === undefined && before.forge !== 'windlass'))
@@ -126,7 +124,7 @@ export async function replayDelivery(app: App, { id, projectIds }: Replay, withi
       body: before.body,
       polled: before.polled,
       replay_of: before.id,
-      projects: projectIds === undefined ? null : JSON.stringify(projectIds),
+      projects: places === undefined ? null : JSON.stringify([...places.projects, ...places.pipelines]),
       next_at: now,
     }
     await insertDelivery(tx, row)

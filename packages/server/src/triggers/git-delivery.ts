@@ -16,6 +16,7 @@ import { identityOf } from './poll/late-heads.ts'
 import { notePullRequests, withPullRequest } from './pull-requests.ts'
 import { startJudged } from './start.ts'
 import { isReplayedFor, noBuild, summarize, type Outcome } from './verdicts.ts'
+import { placeOf } from '../store/places.ts'
 
 export interface GitDelivery {
   readonly delivery: DeliveryRow
@@ -40,7 +41,7 @@ export async function buildGitEvents(app: App, { delivery, webhook, forge }: Git
   await notePullRequests(app, delivery, events)
   const triggers = (await listTriggersOfRepo(app.store.query, app.accountId, repo))
     .map((row) => ({ row, spec: GitTrigger.parse(JSON.parse(row.spec)) }))
-    .filter(({ spec, row }) => accepts(spec, { ...webhook, forge }) && isReplayedFor(delivery, row.project_id))
+    .filter(({ spec, row }) => accepts(spec, { ...webhook, forge }) && isReplayedFor(delivery, placeOf(row)))
   if (triggers.length === 0) return noBuild('no-trigger', `No trigger accepts events of ${first.repo} from this webhook.`)
   const from = { accountId: app.accountId, webhookId: webhook.id }
   const known = await Promise.all(events.map((event) => withPullRequest(app.store.query, from, event)))

@@ -5,29 +5,30 @@ import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../pipelines/pipeline-use.ts'
 import { findPipeline, lockPipeline } from '../store/account/pipelines.ts'
+import { isWithin, type Places } from '../store/places.ts'
 import type { PipelineRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 
 export interface TriggerList {
   /** Name or id; undefined for all pipelines. */
   readonly pipeline: string | undefined
-  /** Only triggers of pipelines of these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only triggers of pipelines of these places. */
+  readonly places?: Places | undefined
   readonly after: string | undefined
   readonly limit: number
 }
 
 /**
- * Returns the id of the pipeline of a list; undefined for all pipelines. Throws `not-found` for an unknown pipeline, and for one outside of the projects of the
+ * Returns the id of the pipeline of a list; undefined for all pipelines. Throws `not-found` for an unknown pipeline, and for one outside of the places of the
  * list.
  */
 export async function findListedPipeline(
   app: App,
-  { pipeline, projectIds }: Pick<TriggerList, 'pipeline' | 'projectIds'>,
+  { pipeline, places }: Pick<TriggerList, 'pipeline' | 'places'>,
 ): Promise<string | undefined> {
   if (pipeline === undefined) return undefined
   const found = await findPipeline(app.store.query, app.accountId, pipeline)
-  const isListed = projectIds === undefined || projectIds.includes(found?.project_id ?? '')
+  const isListed = found !== undefined && isWithin(places, { project: found.project_id, pipeline: found.id })
   return requireFound(isListed ? found : undefined, `pipeline "${pipeline}"`).id
 }
 
@@ -46,7 +47,7 @@ export async function lockPipelineOf(
 ): Promise<PipelineRow> {
   const pipeline = await lockPipeline(tx, app.accountId, name)
   authorize?.({
-    projectId: pipeline === undefined ? '' : pipeline.project_id,
+    place: { project: pipeline === undefined ? '' : pipeline.project_id, pipeline: pipeline?.id ?? null },
     usesContexts: spec.contexts.length > 0,
     choosesRuntime: spec.runtimeEnvironment?.name !== undefined,
   })

@@ -94,7 +94,7 @@ export async function getTrigger(query: Query, accountId: string, id: string): P
 
 /** Lists triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineTrigger[]> {
-  const pipelineId = await findListedPipeline(app, { pipeline, projectIds: range.projectIds })
+  const pipelineId = await findListedPipeline(app, { pipeline, places: range.places })
   const rows = await listTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showTrigger)
 }

@@ -19,18 +19,19 @@ import { judgeArtifact } from './events/judge-event.ts'
 import { conclude, judge } from './judge.ts'
 import { findListedPipeline } from './of-pipeline.ts'
 import { withPullRequest } from './pull-requests.ts'
+import { isWithin, placeOf, type Places } from '../store/places.ts'
 
-/** Judges the triggers of an event, only those of the given projects. Throws `request-invalid` for a body that is not JSON, and `not-found` for an unknown pipeline. */
-export async function tryEvent(app: App, input: TriggerTestInput, projectIds?: readonly string[]): Promise<TriggerTest> {
+/** Judges the triggers of an event, only those of the given places. Throws `request-invalid` for a body that is not JSON, and `not-found` for an unknown pipeline. */
+export async function tryEvent(app: App, input: TriggerTestInput, places?: Places): Promise<TriggerTest> {
   const body = parseJson(input.body)
   if (body === undefined)
     throw fault('request-invalid', {
       message: 'The body is not JSON.',
       hint: 'Use the body of a webhook call, as the forge or registry shows it.',
     })
-  const only = await findListedPipeline(app, { pipeline: input.pipeline, projectIds })
+  const only = await findListedPipeline(app, { pipeline: input.pipeline, places })
   const isShown = (row: { readonly pipeline_id: string; readonly project_id: string | null }): boolean =>
-    (only === undefined || row.pipeline_id === only) && (projectIds === undefined || projectIds.includes(row.project_id ?? ''))
+    (only === undefined || row.pipeline_id === only) && isWithin(places, placeOf(row))
   const { forge } = input
   return forge === undefined
     ? tryArtifacts(app, { ...input, body, isShown })

@@ -2,6 +2,7 @@
 import { TriggerVerdict, type NoBuildReason } from '@windlass/protocol'
 import { z } from 'zod'
 import type { DeliveryRow } from '../store/schema.ts'
+import { isWithin, type Place } from '../store/places.ts'
 
 /** Maximum number of triggers whose rules are stored. */
 const MAX_EXPLAINED = 200
@@ -16,11 +17,13 @@ export interface Outcome extends DeliveryOutcome {
   readonly pipelineIds?: readonly string[]
 }
 
-const ProjectIds = z.array(z.string())
+const PlaceIds = z.array(z.string())
 
-/** Returns true if a trigger of the project counts. A replay counts for the projects in which its caller may start builds. */
-export function isReplayedFor({ projects }: Pick<DeliveryRow, 'projects'>, projectId: string | null): boolean {
-  return projects === null || (projectId !== null && ProjectIds.parse(JSON.parse(projects)).includes(projectId))
+/** Returns true if a trigger of the place counts. A replay counts for the projects and pipelines in which its caller may start builds. */
+export function isReplayedFor({ projects: stored }: Pick<DeliveryRow, 'projects'>, place: Place): boolean {
+  if (stored === null) return true
+  const ids = PlaceIds.parse(JSON.parse(stored))
+  return isWithin({ projects: ids, pipelines: ids }, place)
 }
 
 export function noBuild(reason: NoBuildReason, message: string): DeliveryOutcome {

@@ -3,6 +3,7 @@ import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
 import { startEngine } from '../support/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
+import { z } from 'zod'
 
 export interface KeyedCall {
   readonly path: string
@@ -118,6 +119,14 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     path: '/api/registries',
     body: { name: 'second', domain: 'registry.test', username: 'a', password: 'b' },
   }),
+  'POST /api/hermes/triggers/{event}/{pipeline}': async ({ admin, adminToken, server }) => {
+    await admin.pipelines.create({ name: 'nightly', document: ENDED })
+    const body = JSON.stringify({ type: 'cron', kind: 'codefresh', values: { expression: '0 3 * * *', message: 'nightly' } })
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+    const answer = await fetch(`${server.url}/api/hermes/events`, { method: 'POST', headers, body })
+    const event = encodeURIComponent(z.string().parse(await answer.json()))
+    return { path: `/api/hermes/triggers/${encodeURIComponent(event)}/nightly`, body: { filters: {} } }
+  },
   'POST /api/step-types': () => ({
     path: '/api/step-types',
     body: {
@@ -170,6 +179,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /api/custom_clusters/signServerCerts': 'stores nothing but the authority, once',
   'POST /api/pipelines/yaml/validator': 'stores nothing',
   'POST /api/registries/test': 'stores nothing',
+  'POST /api/hermes/events': 'stores nothing',
   'POST /api/annotations': 'sets the same value',
 }
 

@@ -110,6 +110,8 @@ DELETE /v1/users/{name}                                                      adm
 POST   /v1/users/{name}/invitation                                           admin       user:write
 PUT    /v1/users/{name}/projects/{project}                                   admin       user:write
 DELETE /v1/users/{name}/projects/{project}                                   admin       user:write
+PUT    /v1/users/{name}/pipelines/{pipeline}                                 admin       user:write
+DELETE /v1/users/{name}/pipelines/{pipeline}                                 admin       user:write
 GET    /v1/teams                                                             maintainer  user:read
 POST   /v1/teams                                                             admin       user:write
 GET    /v1/teams/{name}                                                      maintainer  user:read
@@ -136,6 +138,7 @@ GET    /v1/projects                                                          vie
 POST   /v1/projects                                                          maintainer  pipeline:write
 GET    /v1/projects/{name}                                                   viewer      pipeline:read
 PUT    /v1/projects/{name}                                                   maintainer  pipeline:write
+PUT    /v1/projects/{name}/quotas                                            admin       account:write
 DELETE /v1/projects/{name}                                                   maintainer  pipeline:write
 GET    /v1/step-types                                                        viewer      pipeline:read
 POST   /v1/step-types                                                        developer   pipeline:write
@@ -367,7 +370,14 @@ GET    /api/helm/repos                                                       vie
 GET    /api/compositions                                                     viewer      context:read
 GET    /api/environments                                                     viewer      build:read
 GET    /api/hermes/triggers                                                  viewer      pipeline:read
+GET    /api/hermes/triggers/event/{event}                                    viewer      pipeline:read
+GET    /api/hermes/triggers/pipeline/{pipeline}                              viewer      pipeline:read
+POST   /api/hermes/triggers/{event}/{pipeline}                               developer   pipeline:write
+DELETE /api/hermes/triggers/{event}/{pipeline}                               developer   pipeline:write
 GET    /api/hermes/events                                                    viewer      pipeline:read
+GET    /api/hermes/events/{uri}                                              viewer      pipeline:read
+POST   /api/hermes/events                                                    developer   pipeline:write
 GET    /api/hermes/types                                                     viewer      pipeline:read
+GET    /api/hermes/types/{type}/{kind}                                       viewer      pipeline:read
 GET    /v1/openapi.json                                                      anyone      -
 `

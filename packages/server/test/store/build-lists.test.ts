@@ -11,14 +11,18 @@ import { findBuild } from '../../src/store/builds/builds.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
 import { ended, HELLO, openScene, runAttempt, say, started, stepDone, submit } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+import { findPipeline } from '../../src/store/account/pipelines.ts'
+import { listBuilds } from '../../src/store/builds/build-lists.ts'
+import { listQueued } from '../../src/store/builds/queue.ts'
+import type { Places } from '../../src/store/places.ts'
 
 const COMMIT = 'abcdef0123456789abcdef0123456789abcdef01'
 
-async function list(app: App, query: object = {}, seen?: readonly string[]): Promise<Build[]> {
+async function list(app: App, query: object = {}, seen?: Places): Promise<Build[]> {
   return (await listBuildPage(app, BuildQuery.parse(query), seen)).items
 }
 
-async function numbers(app: App, query: object = {}, seen?: readonly string[]): Promise<number[]> {
+async function numbers(app: App, query: object = {}, seen?: Places): Promise<number[]> {
   return (await list(app, query, seen)).map(({ number }) => number)
 }
 
@@ -93,13 +97,40 @@ describe.each(DATABASES)('lists of builds on $name', ({ open }) => {
     for (const pipeline of ['shop/app', 'blog/site', 'shop/app']) await submit({ app }, { pipeline, document: undefined })
     await submit({ app })
     const shop = (await findProject(app.store.query, app.accountId, 'shop'))?.id ?? ''
-    expect(await numbers(app, {}, [shop])).toEqual([3, 1])
-    expect(await numbers(app, { project: ['blog', 'shop'] }, [shop])).toEqual([3, 1])
-    expect(await numbers(app, { project: 'blog' }, [shop])).toEqual([])
-    expect(await numbers(app, { number: 2 }, [shop])).toEqual([])
-    expect(await numbers(app, {}, [])).toEqual([])
-    const counts = await countBuilds(app, BuildCountsQuery.parse({ by: 'pipeline' }), [shop])
+    const inShop = { projects: [shop], pipelines: [] }
+    expect(await numbers(app, {}, inShop)).toEqual([3, 1])
+    expect(await numbers(app, { project: ['blog', 'shop'] }, inShop)).toEqual([3, 1])
+    expect(await numbers(app, { project: 'blog' }, inShop)).toEqual([])
+    expect(await numbers(app, { number: 2 }, inShop)).toEqual([])
+    expect(await numbers(app, {}, { projects: [], pipelines: [] })).toEqual([])
+    const counts = await countBuilds(app, BuildCountsQuery.parse({ by: 'pipeline' }), inShop)
     expect(counts).toEqual({ items: [{ value: 'shop/app', count: 2 }], isExact: true })
+  })
+
+  test('shows builds of projects and of pipelines once', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    for (const name of ['shop/app', 'shop/second', 'blog/site', 'blog/ads']) await put(app, name)
+    for (const pipeline of ['shop/app', 'shop/second', 'blog/site', 'blog/ads', 'shop/app', 'blog/site'])
+      await submit({ app }, { pipeline, document: undefined })
+    await submit({ app })
+    const idOf = async (name: string): Promise<string> => (await findPipeline(app.store.query, app.accountId, name))?.id ?? ''
+    const shop = (await findProject(app.store.query, app.accountId, 'shop'))?.id ?? ''
+    const places = { projects: [shop], pipelines: [await idOf('shop/app'), await idOf('blog/site')] }
+    expect(await numbers(app, {}, places)).toEqual([6, 5, 3, 2, 1])
+    expect(await numbers(app, { q: 'hello' }, places)).toEqual([])
+    expect(await numbers(app, { project: 'blog' }, places)).toEqual([6, 3])
+    expect(await numbers(app, { project: 'shop' }, { projects: [], pipelines: places.pipelines })).toEqual([5, 1])
+    expect(await numbers(app, { pipeline: ['shop/second', 'blog/ads'] }, places)).toEqual([2])
+    const { rows } = await listBuilds(app.store.query, { accountId: app.accountId, places }, { limit: 2 })
+    expect(rows.map(({ number }) => number)).toEqual([6, 5])
+    const { items } = await countBuilds(app, BuildCountsQuery.parse({ by: 'pipeline' }), places)
+    expect(items.map(({ value, count }) => `${value} ${count}`)).toEqual(['blog/site 2', 'shop/app 2', 'shop/second 1'])
+    // More values than a statement has parts are compared row by row.
+    const many = { ...places, pipelines: [...places.pipelines, ...Array.from({ length: 80 }, (_, n) => `none-${n}`)] }
+    expect(await numbers(app, {}, many)).toEqual([6, 5, 3, 2, 1])
+    expect(await listQueued(app.store.query, { accountId: app.accountId, places })).toHaveLength(5)
   })
 
   test('continues after pages whose builds do not match', async () => {
@@ -197,7 +228,7 @@ describe.each(DATABASES)('lists of builds on $name', ({ open }) => {
     ])
     expect((await list(app, { number: 1 }))[0]?.waiting).toBeUndefined()
     const row = await findBuild(app.store.query, app.accountId, waiting[0]?.id ?? '')
-    const unseen = await explainWaits(app, row === undefined ? [] : [row], ['another-project'])
+    const unseen = await explainWaits(app, row === undefined ? [] : [row], { projects: ['another-project'], pipelines: [] })
     expect([...unseen.values()]).toMatchObject([{ used: 1, limit: 1, holders: [] }])
   })
 })

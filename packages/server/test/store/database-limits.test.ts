@@ -1,5 +1,7 @@
 /** Timeouts on a real PostgreSQL, so that nothing waits forever for a client that is gone. */
-import { systemClock } from '@windlass/kit'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openLog, silentLog, systemClock } from '@windlass/kit'
 import { PipelineInput } from '@windlass/protocol'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -7,6 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { elect } from '../../src/builds/schedule/elect.ts'
 import { toFault } from '../../src/http/problem.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
+import { openDialect } from '../../src/store/database/dialect.ts'
+import { appliedMigrations, migrate } from '../../src/store/migrate.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
 import type { Query } from '../../src/store/store.ts'
 import { HELLO, openScene, show, submit } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
@@ -54,6 +59,39 @@ describe('limits of PostgreSQL', () => {
     })
     expect(await rejection(stalled)).toMatchObject({ code: 'unavailable' })
     expect(await store.query.selectFrom('account').select('name').execute()).toEqual([{ name: 'default' }])
+  })
+
+  test('a migration that waits for a backup lets queries pass, names the backup, and is applied after it', async () => {
+    const place = await database.fresh({ isBare: true })
+    const file = join(place.dataDir, 'server.log')
+    const fd = openSync(file, 'w')
+    const log = openLog({ level: 'warn', name: 'server', fd })
+    const dialect = await openDialect({ ...place, clock: systemClock, log: silentLog })
+    const names = Object.keys(migrations)
+    const isLast = (name: string): boolean => name === '059-reported-ends'
+    await dialect.migrate((query) => migrate(query, { names: names.filter((name) => !isLast(name)) }))
+    const client = async (name: string): Promise<pg.Client> => {
+      const opened = new pg.Client({ connectionString: place.databaseUrl, application_name: name, statement_timeout: 8_000 })
+      await opened.connect()
+      return opened
+    }
+    const backup = await client('pg_dump')
+    await backup.query('begin')
+    await backup.query('select count(*) from build')
+    const migrating = dialect.migrate((query, findHolders) => migrate(query, { log, findHolders }))
+    const reader = await client('reader')
+    while ((await reader.query("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted")).rowCount === 0)
+      await systemClock.sleep(20)
+    expect((await reader.query('select count(*) from build')).rows).toEqual([{ count: '0' }])
+    while (readFileSync(file, 'utf8') === '') await systemClock.sleep(20)
+    expect(readFileSync(file, 'utf8')).toContain('"holders":[{"application":"pg_dump","pid":')
+    expect((await appliedMigrations(dialect.query)).some(isLast)).toBe(false)
+    await backup.query('commit')
+    await migrating
+    expect((await appliedMigrations(dialect.query)).some(isLast)).toBe(true)
+    for (const each of [backup, reader]) await each.end()
+    await dialect.close()
+    closeSync(fd)
   })
 
   test('reports a conflict when several clients create the same pipeline at the same time', async () => {

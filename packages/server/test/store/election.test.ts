@@ -14,7 +14,7 @@ import type { AttemptRow, BuildPlanRow, BuildRow, Schema } from '../../src/store
 import { HELLO } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
-const PIPELINES = ['one', 'two', 'free'] as const
+const PIPELINES = ['shop/one', 'shop/two', 'free'] as const
 /** The first is the default; the agent of the last is offline. */
 const RUNTIMES = ['wide', 'narrow', 'away'] as const
 type Limit = 'concurrency' | 'branch_concurrency' | 'trigger_concurrency'
@@ -32,6 +32,8 @@ interface BuildSpec {
 interface State {
   readonly builds: readonly BuildSpec[]
   readonly limits: Readonly<Record<(typeof PIPELINES)[number], Readonly<Record<Limit, number | null>>>>
+  /** Limit of the project `shop`. */
+  readonly project: number | null
   readonly capacities: Readonly<Record<(typeof RUNTIMES)[number], number>>
   readonly account: { readonly concurrency?: number | undefined; readonly pauseBuilds: boolean }
   readonly hasDefault: boolean
@@ -56,7 +58,8 @@ const buildSpec: fc.Arbitrary<BuildSpec> = fc.record({
 function states({ builds, wide }: { builds: number; wide: number }): fc.Arbitrary<State> {
   return fc.record({
     builds: fc.array(buildSpec, { minLength: builds / 2, maxLength: builds }),
-    limits: fc.record({ one: limits, two: limits, free: fc.constant(none) }),
+    limits: fc.record({ 'shop/one': limits, 'shop/two': limits, free: fc.constant(none) }),
+    project: fc.option(fc.integer({ min: 0, max: 4 }), { nil: null }),
     capacities: fc.record({
       wide: fc.integer({ min: 1, max: wide }),
       narrow: fc.integer({ min: 1, max: 4 }),
@@ -74,7 +77,7 @@ function states({ builds, wide }: { builds: number; wide: number }): fc.Arbitrar
 type Decision = readonly [number: number, outcome: string]
 
 /** The reference: decides build by build in queue order. Slow, and independent of the code of the server. */
-function decideOneByOne({ builds, limits: of, capacities, account, hasDefault }: State): Decision[] {
+function decideOneByOne({ builds, limits: of, project, capacities, account, hasDefault }: State): Decision[] {
   const numbered = builds.map((build, n) => ({ ...build, number: n + 1 }))
   const running: BuildSpec[] = numbered.filter(({ state }) => state === 'live').map(settle)
   const counted = (): BuildSpec[] => [...running, ...numbered.filter(({ state }) => state === 'asking')]
@@ -90,6 +93,8 @@ function decideOneByOne({ builds, limits: of, capacities, account, hasDefault }:
     if (runtime === 'away') return 'agent-offline'
     if (running.filter((other) => other.runtime === runtime).length >= capacities[runtime]) return 'runtime-capacity'
     if (pipeline === null) return undefined
+    const ofShop = all.filter((other) => other.pipeline?.startsWith('shop/') === true)
+    if (project !== null && pipeline.startsWith('shop/') && ofShop.length >= project) return 'project-limit'
     const alike = all.filter((other) => other.pipeline === pipeline)
     const { concurrency, branch_concurrency: byBranch, trigger_concurrency: byTrigger } = of[pipeline]
     if (concurrency === 0) return 'pipeline-frozen'
@@ -155,6 +160,7 @@ async function write(app: App, template: Template, state: State): Promise<void> 
       .where('name', '=', name)
       .execute()
   }
+  await query.updateTable('project').set({ concurrency: state.project }).where('name', '=', 'shop').execute()
   for (const name of PIPELINES) await query.updateTable('pipeline').set(state.limits[name]).where('name', '=', name).execute()
   const ids = new Map((await query.selectFrom('pipeline').select(['id', 'name']).execute()).map(({ id, name }) => [name, id]))
   const builds = state.builds.map((build, n): BuildRow => {

@@ -330,7 +330,7 @@ describe.each(DATABASES)('event triggers on $name', ({ open }) => {
     const [delivery] = (await listDeliveryPage(app, { limit: 1 })).items
     expect(delivery).toMatchObject({ builds: [], reason: 'project' })
     const projects = await app.store.query.selectFrom('project').select(['id', 'name']).execute()
-    const ofB = projects.flatMap(({ id, name }) => (name === 'b' ? [id] : []))
+    const ofB = { projects: projects.flatMap(({ id, name }) => (name === 'b' ? [id] : [])), pipelines: [] }
     expect((await listDeliveryPage(app, { limit: 1 }, ofB)).items).toEqual([])
     await expect(showDelivery(app, delivery?.id ?? '', ofB)).rejects.toMatchObject({ code: 'not-found' })
     await putAccountSettings(app, AccountSettings.parse({ childBuilds: 'account' }))

@@ -16,7 +16,7 @@ import { decideApproval } from '../../src/builds/lifecycle/approve.ts'
 import { terminateBuild } from '../../src/builds/lifecycle/terminate.ts'
 import type { Actor } from '../../src/identity/actor.ts'
 import { findUserActor } from '../../src/identity/key-actor.ts'
-import { createUser, grantProjectRole, removeUser } from '../../src/identity/users.ts'
+import { createUser, grantRole, removeUser } from '../../src/identity/users.ts'
 import { createNotification, showNotification } from '../../src/notifications/notifications.ts'
 import { fanOut } from '../../src/notifications/fan-out.ts'
 import { listMessagePage } from '../../src/outbox/messages.ts'
@@ -188,7 +188,7 @@ describe.each(DATABASES)('notifications on $name', ({ open }) => {
     await expect(showNotification(app, 'all', ADMIN)).rejects.toMatchObject({ code: 'not-found' })
     await run(opened, 'error')
     await run(opened, 'error', { pipeline: 'other/app' })
-    await grantProjectRole(app, { user: 'mira', project: 'other', role: undefined })
+    await grantRole(app, { user: 'mira', at: { project: 'other' }, role: undefined })
     await sendMessages(app)
     expect(documents(hook).map(({ data }) => data.build?.pipeline)).toEqual(['shop/app'])
     await createUser(app, UserInput.parse({ name: 'root', role: 'admin', password: 'correct horse battery' }))

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LOOPBACK, connectForge, openFakeForge, type FakeForge } from '../support/fake-forge.ts'
 import { addPipeline, addTrigger, addWebhook, deliver } from '../support/forge-scene.ts'
-import { githubPush, NO_COMMIT } from '../support/payloads.ts'
+import { giteaDelete, githubPush, NO_COMMIT } from '../support/payloads.ts'
 import { DATABASES, openTestApp, type Database, type TestApp } from '../support/stores.ts'
 import type { App } from '../../src/app.ts'
 import type { WebhookCreated } from '@windlass/protocol'
@@ -154,6 +154,36 @@ describe.each(DATABASES)('branch polling on $name', ({ open }) => {
     expect(await poll()).toEqual([])
     branches.set('other', B)
     expect(await poll()).toEqual(['other b'])
+  })
+
+  test('the end of a branch that no call reported is an event after two lists without it, also for a call that comes late', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { app, webhook, branches, poll, process } = await openPolled(held, forge, {
+      trigger: { events: ['push', 'push.deleteBranch'] },
+    })
+    const deleteByCall = async (): Promise<string> =>
+      (await deliver(app, webhook, giteaDelete({ ref: 'feature' }), { forge: 'gitea', event: 'delete' })).id
+    branches.set('feature', B)
+    await poll()
+    branches.delete('feature')
+    // The server is away for longer than the head of a missing branch is kept.
+    held.clock.advance(30 * 3_600_000)
+    expect(await poll()).toEqual([])
+    expect(await poll()).toEqual(['feature undefined'])
+    expect(await poll()).toEqual([])
+    const [delivery, ...others] = (await page(app)).items
+    expect(others).toEqual([])
+    expect(delivery).toMatchObject({ isPolled: true, event: 'push', branch: 'feature', status: 'processed' })
+    const late = await deleteByCall()
+    expect(await process()).toEqual([])
+    expect(await showDelivery(app, late)).toMatchObject({ reason: 'already-built' })
+    branches.set('feature', C)
+    expect(await poll()).toEqual(['feature c'])
+    branches.delete('feature')
+    await deleteByCall()
+    expect(await process()).toEqual(['feature undefined'])
+    expect([...(await poll()), ...(await poll()), ...(await poll())]).toEqual([])
   })
 
   test('a call that comes after the poll starts no second build, also if several pushes were missed', async () => {

@@ -29,6 +29,7 @@ import {
   type Scene,
 } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
+import type { Places } from '../../src/store/places.ts'
 
 const MINUTE = 60_000
 const GATE = (minutes: number): string => `version: '1.0'
@@ -116,8 +117,8 @@ describe.each(DATABASES)('views over all builds on $name', ({ open }) => {
     })
     expect(queue.items[1]).not.toHaveProperty('nextMs')
     const shop = (await findProject(app.store.query, app.accountId, 'shop'))?.id ?? ''
-    expect(await readQueue(app, [shop])).toEqual(queue)
-    expect(await readQueue(app, ['another'])).toEqual({ waiting: 0, items: [] })
+    expect(await readQueue(app, { projects: [shop], pipelines: [] })).toEqual(queue)
+    expect(await readQueue(app, { projects: ['another'], pipelines: [] })).toEqual({ waiting: 0, items: [] })
   })
 
   test('lists approvals by expiry and by decision, page by page, with what the caller may do', async () => {
@@ -175,7 +176,7 @@ describe.each(DATABASES)('views over all builds on $name', ({ open }) => {
       await endAs(scene, rows.at(-1) as BuildRow, status)
     }
     await submit(scene, ofPipeline('shop/app', { branch: 'next' }))
-    const related = async (n: number, seen?: readonly string[]) => {
+    const related = async (n: number, seen?: Places) => {
       const row = await findBuild(app.store.query, app.accountId, rows[n]?.id ?? '')
       if (row === undefined) throw new Error(`no build ${n}`)
       return relatedBuilds(app, row, seen)
@@ -199,7 +200,7 @@ describe.each(DATABASES)('views over all builds on $name', ({ open }) => {
     rows.push(again, child)
     expect(await related(6)).toMatchObject({ restartOf: { number: 6 } })
     expect(await related(7)).toMatchObject({ parent: { number: 6 } })
-    expect(await related(7, ['another-project'])).toEqual({ children: [], restarts: [] })
+    expect(await related(7, { projects: ['another-project'], pipelines: [] })).toEqual({ children: [], restarts: [] })
   })
 
   test('searches builds and names, only those that the caller may see', async () => {

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { rotateKeys, showKeys } from '../../src/secrets/master-keys.ts'
-import { eventPlace } from '../../src/secrets/places.ts'
+import { eventPlace, replyPlace } from '../../src/secrets/places.ts'
 import { continueRotation } from '../../src/secrets/rotation.ts'
 import { SEALED_ROWS } from '../../src/secrets/sealed-rows.ts'
+import { storeReply } from '../../src/store/account/replies.ts'
 import { keysInUse, lines, put, read } from '../support/master-keys.ts'
 import { openScene, submit } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
@@ -101,5 +102,31 @@ describe.each(DATABASES)('sealed rows on $name', ({ open }) => {
     await continueRotation(app)
     expect((await showKeys(app)).rotation).toMatchObject({ unreadable: 2, rewrapped: { context: 1 }, prunes: false })
     expect([await read(app, 'good'), lines(app.dataDir).length]).toEqual(['s3cret', 1])
+  })
+
+  test('reads a row before which others are inserted while its page is read', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const write = async (key: string): Promise<void> => {
+      const id = { accountId: app.accountId, actorId: 'mira', key }
+      await app.store.write(async (tx) => {
+        const body = (await app.vault.sealer(tx)).seal(replyPlace(id), key)
+        await storeReply(tx, { ...id, requestHash: 'sealed', status: 200, body, now: 1 })
+      })
+    }
+    await write('m')
+    let isFirst = true
+    const query = app.store.query.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (isFirst) {
+          isFirst = false
+          await write('a')
+        }
+        return result
+      },
+    })
+    const { rows, next } = await SEALED_ROWS.reply(query, '')
+    expect([rows.map(({ id }) => JSON.parse(id)[2]), next]).toEqual([['a', 'm'], undefined])
   })
 })

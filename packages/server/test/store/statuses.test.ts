@@ -1,4 +1,5 @@
 /** Commit statuses: a forge gets the last state of every build that its events start. */
+import { systemClock } from '@windlass/kit'
 import { BuildInput } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
@@ -191,6 +192,39 @@ describe.each(DATABASES)('commit statuses on $name', ({ open }) => {
     await start(app, 'restart', { restartOf: third.id, revision: 'c'.repeat(40) })
     await sendMessages(app)
     expect(sent(forge).slice(1)).toMatchObject([{ state: 'error', target_url: `http://server.test/v1/builds/${third.id}` }])
+  })
+
+  test('a build that ends while it is repeated does not report in place of the later one', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { app } = held
+    await openScene(app)
+    const first = await openReporting(held, forge)
+    const stored = Promise.withResolvers<void>()
+    const commit = Promise.withResolvers<void>()
+    const repeating = createBuild(app, {
+      request: BuildInput.parse({ restartOf: first.id }),
+      initiator: 'tester',
+      trigger: { kind: 'restart' },
+      async within() {
+        stored.resolve()
+        await commit.promise
+      },
+    })
+    await stored.promise
+    const ending = terminateBuild(app, first.id, 'tester')
+    // Until it waits for the other transaction.
+    await systemClock.sleep(300)
+    commit.resolve()
+    const again = await repeating
+    await ending
+    await sendMessages(app)
+    const link = `http://server.test/v1/builds/${again.id}`
+    expect(sent(forge)).toMatchObject([{ state: 'pending', target_url: link }])
+    await terminateBuild(app, again.id, 'tester')
+    await sendMessages(app)
+    expect(sent(forge).slice(1)).toMatchObject([{ state: 'error', target_url: link }])
+    expect((await show(app, first.id)).commitStatus).toBeUndefined()
   })
 
   test('a build that a user starts is reported only if the user asks for it (P151)', async () => {

@@ -153,7 +153,8 @@ export function gitlabRelease(action: string): Json {
   return { object_kind: 'release', id: 5, action, name: 'One', tag: 'v1.0.0', project: PROJECT, commit }
 }
 
-const CLOUD = { repository: { full_name: 'acme/app' }, actor: { nickname: 'ann' } }
+export const CLOUD_USER = { nickname: 'ann', display_name: 'Ann', account_id: '557058:c0ffee', uuid: '{5f}' }
+const CLOUD = { repository: { full_name: 'acme/app' }, actor: CLOUD_USER }
 const target = { hash: COMMIT, message: 'Fix it', author: { raw: 'Ann <ann@example.test>' } }
 
 export function bitbucketPush(change: Json = {}): Json {

@@ -93,6 +93,7 @@ const SMALL = new Set([
   'meta',
   'api_key',
   'user_account',
+  'pipeline_role',
   'project_role',
   'team',
   'audit_chain',

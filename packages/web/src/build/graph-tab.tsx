@@ -95,7 +95,6 @@ function Graph({ build, plan }: { readonly build: Build; readonly plan: Preview 
                 data-step={box.step.name}
                 tabIndex={0}
                 role="link"
-                aria-label={`${box.step.name}: ${look.word}`}
                 onClick={() => go(paths.step(build.id, box.step.name))}
                 onKeyDown={(event) =>
                   event.key === 'Enter' ? go(paths.step(build.id, box.step.name)) : walk(event, box.step.name)
@@ -124,7 +123,7 @@ function NodeText({ box, word }: { readonly box: Box; readonly word: string }): 
   const { step, x, y, width, height, isGroup } = box
   return (
     <>
-      <title>{[step.title, step.because ?? ''].filter((part) => part !== '').join(': ')}</title>
+      <title>{[`${step.title}: ${word}`, step.because ?? ''].filter((part) => part !== '').join(', ')}</title>
       {isGroup ? (
         <text x={x + 12} y={y + 18}>
           {fit(step.title, width, TITLE_CHAR)}

@@ -21,6 +21,20 @@ test('a missing server is a failure if only the server is checked', async () => 
   expect(out.lines.join('\n')).toContain('No server is configured.')
 })
 
+test('shows the check that is running on a terminal only', async () => {
+  const settings = readSettings({ HOME: '/nowhere', WINDLASS_URL: 'http://127.0.0.1:1', WINDLASS_API_KEY: 'a.b' })
+  const run = async (isTTY: boolean, output?: 'json'): Promise<string[]> => {
+    const out = recordOutput({ isTTY })
+    expect(await runDoctor({ args: [], options: { ...options, output }, out, settings })).toBe(1)
+    return out.written
+  }
+  const written = await run(true)
+  expect(written).toContain('\r\x1B[K… server')
+  expect(written.at(-1)).toBe('\r\x1B[K')
+  expect(await run(false)).toEqual([])
+  expect(await run(true, 'json')).toEqual([])
+})
+
 test('`auth current` shows context and server even if the server cannot be reached', async () => {
   const out = recordOutput()
   const settings = readSettings({ HOME: '/nowhere', WINDLASS_URL: 'http://127.0.0.1:1', WINDLASS_API_KEY: 'a.b' })

@@ -6,12 +6,14 @@ import type { Invocation } from '../../command.ts'
 import { checkCluster } from '../../doctor/check-cluster.ts'
 import { checkNode } from '../../doctor/check-node.ts'
 import { checkServer } from '../../doctor/check-server.ts'
+import type { Report } from '../../doctor/report.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { nodeCheckOf, urlOfEngines } from '../../runner/acceptance/network.ts'
 import { openCluster } from '../../runner/cluster/open-cluster.ts'
 import type { Finding } from '../../runner/acceptance/finding.ts'
 import { openSession, type Session } from '../../session.ts'
 import type { Settings } from '../../config.ts'
+import type { Printer } from '../../printer.ts'
 
 interface DoctorOptions {
   readonly only: 'server' | 'cluster' | undefined
@@ -28,14 +30,18 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
   const findings: Finding[] = []
   const { style } = out.stdout
   const marks = { pass: style.green('✔'), warn: style.yellow('!'), fail: style.red('✘') }
-  const report = (finding: Finding): void => {
+  const progress = openProgress(out, options.output === undefined)
+  const take = (finding: Finding): void => {
+    progress.clear()
     findings.push(finding)
     const { check, status, message, hint } = finding
     if (options.output === 'json') return out.line(JSON.stringify(finding))
     out.line(`${marks[status]} ${style.bold(check)}  ${message}`)
     if (hint !== undefined && status !== 'pass') out.line(`  ${style.dim('→')} ${hint}`)
   }
+  const report: Report = Object.assign(take, { begin: progress.show })
   const title = (text: string): void => {
+    progress.clear()
     if (options.output !== 'json') out.line(style.bold(text))
   }
   const session = findSession(settings)
@@ -67,11 +73,27 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
       await checkNode(nodeCheckOf({ kube: cluster.kube, namespace, runtime: layer, serverUrl, caFile }), report)
     }
   }
+  progress.clear()
   const [failed, warned] = (['fail', 'warn'] as const).map(
     (status) => findings.filter((finding) => finding.status === status).length,
   )
   if (options.output !== 'json') out.line(`\n${findings.length} checks: ${failed} failed, ${warned} with warnings`)
   return failed === 0 ? EXIT.success : EXIT.failed
+}
+
+interface Progress {
+  /** Shows what is being checked, in place of the last one. */
+  readonly show: (check: string) => void
+  readonly clear: () => void
+}
+
+/** Shows the check that is running in the last line of a terminal. Other outputs get only findings. */
+function openProgress({ stderr, stdout }: Printer, isWanted: boolean): Progress {
+  const isShown = isWanted && stderr.isTTY && stdout.isTTY
+  const write = (text: string): void => {
+    if (isShown) stderr.write(`\r\x1B[K${text}`)
+  }
+  return { show: (check) => write(stderr.style.dim(`… ${check}`)), clear: () => write('') }
 }
 
 /** Opens the session if a server is configured; otherwise only the cluster is checked. */

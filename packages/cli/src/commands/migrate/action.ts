@@ -15,9 +15,11 @@ import { leftEntry, movedEntry, printEntry, printSummary, type ReportEntry } fro
 import { openAccount } from './source/account-client.ts'
 import { readAccount, type Account } from './source/read-account.ts'
 import { readFiles } from './source/read-files.ts'
+import { openDryTarget } from './target/dry-target.ts'
 import { openFolderTarget } from './target/folder-target.ts'
 import { openServerTarget } from './target/server-target.ts'
 import type { Target } from './target/target.ts'
+import type { Surroundings } from './judge/verdict.ts'
 
 /** Faults with which a target refuses one resource. All others end the command. */
 const REFUSALS = [
@@ -56,14 +58,10 @@ export async function migrate(invocation: Invocation<MigrateOptions>): Promise<n
 
 async function move({ args, options, out, settings }: Invocation<MigrateOptions>, signal: AbortSignal): Promise<number> {
   const source = requireSource(args[0], options)
-  const { outputDir, dryRun } = options
-  const target =
-    outputDir === undefined
-      ? openServerTarget(openSession(settings).client, { ...options, signal })
-      : openFolderTarget(outputDir, options)
+  const { dryRun } = options
+  const { target, surroundings } = await openTarget({ options, out, settings }, signal)
   const { documents, left } =
     'path' in source ? { documents: readFiles(source.path), left: [] } : await readFrom(source, settings, signal)
-  const surroundings = await target.surroundings()
   const judged = await inTurns(judge(documents, surroundings), signal)
   const verdicts: readonly Verdict[] = [...judged, ...left]
   if (verdicts.length === 0) throw nothingFound(source)
@@ -88,6 +86,27 @@ async function move({ args, options, out, settings }: Invocation<MigrateOptions>
   }
   report()
   return entries.some(({ outcome }) => outcome === 'left') ? EXIT.failed : EXIT.success
+}
+
+interface OpenTarget {
+  readonly target: Target
+  readonly surroundings: Surroundings
+}
+
+/** Opens the folder or the server. With `--dry-run` no server is needed. */
+async function openTarget(
+  { options, out, settings }: Pick<Invocation<MigrateOptions>, 'options' | 'out' | 'settings'>,
+  signal: AbortSignal,
+): Promise<OpenTarget> {
+  const open = async (target: Target): Promise<OpenTarget> => ({ target, surroundings: await target.surroundings() })
+  if (options.outputDir !== undefined) return open(openFolderTarget(options.outputDir, options))
+  try {
+    return await open(openServerTarget(openSession(settings).client, { ...options, signal }))
+  } catch (error) {
+    if (!options.dryRun || !isFault(error, 'server-unreachable')) throw error
+    out.note(`${error.message} The report is not compared with a server.`)
+    return open(openDryTarget())
+  }
 }
 
 /** Runs the iterator to its end. The event loop turns after each value, because signals arrive only there. Throws the reason of an aborted signal. */

@@ -13,7 +13,7 @@ export const migrateCommands = [
       from: text('--from <url>', 'Read the account of this platform, such as https://g.codefresh.io'),
       tokenFile: text('--token-file <file>', 'With --from: file with an API key of the account'),
       outputDir: text('--output-dir <dir>', 'Write files for `windlass apply` to this folder instead of the server'),
-      dryRun: flag('--dry-run', 'Show what would be done'),
+      dryRun: flag('--dry-run', 'Show what would be done; compares with the server if there is one'),
       overwrite: flag('--overwrite', 'Replace resources that exist with other content'),
       output: oneOf('-o, --output <format>', 'Format of the report', ['json']),
     },

@@ -1,6 +1,6 @@
 import { fault } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
-import { AccountSettings } from '@windlass/protocol'
+import { AccountSettings, ProjectQuotas } from '@windlass/protocol'
 import { readChanges, type Changes } from '../../input/changes.ts'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -20,20 +20,43 @@ export async function showSettings({ options, out, settings }: Invocation<Option
 /** Runs `set settings NAME=VALUE...`. Keeps the other settings. */
 export async function setSettings({ args, options, out, settings }: Invocation<Options>): Promise<void> {
   const { set, unset } = readChanges(args)
-  for (const name of [...Object.keys(set), ...unset]) requireName(name)
+  for (const name of [...Object.keys(set), ...unset])
+    requireName(name, { what: 'setting', names: Object.keys(AccountSettings.shape) })
   const { client } = openSession(settings)
   const before = Object.entries(await client.settings.get()).filter(([name]) => !unset.includes(name))
   await print(out, await client.settings.put({ ...Object.fromEntries(before), ...convertTypes(set) }), options.output)
 }
 
-function requireName(name: string): void {
-  const names = Object.keys(AccountSettings.shape)
+interface Known {
+  readonly what: string
+  readonly names: readonly string[]
+}
+
+function requireName(name: string, { what, names }: Known): void {
   if (names.includes(name)) return
   const near = nearest(name, names)
   throw fault('usage', {
-    message: `The setting "${name}" does not exist.`,
+    message: `The ${what} "${name}" does not exist.`,
     hint: near === undefined ? `Use one of ${names.join(', ')}.` : `Did you mean "${near}"?`,
   })
+}
+
+/** Runs `get quotas PROJECT`. */
+export async function showQuotas({ args, options, out, settings }: Invocation<Options>): Promise<void> {
+  const { quotas = {} } = await openSession(settings).client.projects.get(args[0] ?? '')
+  await print(out, quotas, options.output)
+}
+
+/** Runs `set quotas PROJECT NAME=VALUE...`. Keeps the other quotas. */
+export async function setQuotas({ args, options, out, settings }: Invocation<Options>): Promise<void> {
+  const [project = '', ...changes] = args
+  const { set, unset } = readChanges(changes)
+  for (const name of [...Object.keys(set), ...unset])
+    requireName(name, { what: 'quota', names: Object.keys(ProjectQuotas.shape) })
+  const { projects } = openSession(settings).client
+  const before = Object.entries((await projects.get(project)).quotas ?? {}).filter(([name]) => !unset.includes(name))
+  const { quotas = {} } = await projects.putQuotas(project, { ...Object.fromEntries(before), ...set })
+  await print(out, quotas, options.output)
 }
 
 /** Converts settings that the API expects as text. */
@@ -42,7 +65,11 @@ function convertTypes(set: Changes['set']): Record<string, unknown> {
   return { ...rest, ...(percent !== undefined && { lowMemoryWarningThreshold: String(percent) }) }
 }
 
-async function print(out: Printer, settings: AccountSettings, format: 'json' | 'yaml' | undefined): Promise<void> {
+async function print(
+  out: Printer,
+  settings: AccountSettings | ProjectQuotas,
+  format: 'json' | 'yaml' | undefined,
+): Promise<void> {
   if (format !== undefined) return printValue(out, settings, format)
   for (const line of alignColumns(Object.entries(settings).map(([name, value]) => [name, show(value)]))) out.line(line)
 }

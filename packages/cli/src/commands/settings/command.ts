@@ -1,4 +1,4 @@
-/** Commands for the settings of the account. */
+/** Commands for the settings of the account, and the quotas of projects. */
 import { command, oneOf } from '../../command.ts'
 
 const format = oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml'])
@@ -16,5 +16,26 @@ export const settingsCommands = [
     options: { output: format },
     examples: ['windlass set settings pauseBuilds=true', 'windlass set settings concurrency=20 keepPVCsForPendingApproval=true'],
     run: async (invocation) => (await import('./action.ts')).setSettings(invocation),
+  }),
+  command('get quotas', {
+    summary: 'Show the quotas of a project',
+    arguments: [{ name: '<project>', summary: 'Name of the project' }],
+    options: { output: format },
+    run: async (invocation) => (await import('./action.ts')).showQuotas(invocation),
+  }),
+  command('set quotas', {
+    summary: 'Limit the concurrent builds of a project, and what is kept of its builds and logs',
+    about:
+      'NAME=VALUE sets a quota and keeps the others; NAME- removes it. The quotas are concurrency, buildDays, logDays, maxBuilds and maxLogBytes.',
+    arguments: [
+      { name: '<project>', summary: 'Name of the project' },
+      { name: '<change...>', summary: 'NAME=VALUE, or NAME- to remove it' },
+    ],
+    options: { output: format },
+    examples: [
+      'windlass set quotas shop concurrency=5 logDays=14',
+      'windlass set quotas shop maxLogBytes=10737418240 maxBuilds-',
+    ],
+    run: async (invocation) => (await import('./action.ts')).setQuotas(invocation),
   }),
 ]

@@ -7,6 +7,7 @@ import { fault } from '@windlass/kit/faults'
 import { z } from 'zod'
 import type { Invocation, Values } from '../../command.ts'
 import { resolveLogs } from './advertise.ts'
+import { noteIfSlow } from './note-if-slow.ts'
 import type { upOptions } from './options.ts'
 
 const UpProcess = z.object({
@@ -74,9 +75,12 @@ function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/** Starts the same command in the background and resolves when it is ready. Throws `unavailable` with its error if it exits. */
+/**
+ * Starts the same command in the background and resolves when it is ready. Notes that it waits if this takes longer than two seconds. Throws `unavailable` with
+ * its error if it exits.
+ */
 export async function startDetached(
-  { options, settings }: Invocation<Values<typeof upOptions>>,
+  { options, settings, out }: Invocation<Values<typeof upOptions>>,
   dataDir: string,
 ): Promise<UpProcess> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -98,14 +102,18 @@ export async function startDetached(
   let ended = false
   child.once('exit', () => (ended = true))
   child.once('error', () => (ended = true))
-  for (
-    const until = systemClock.monotonic() + READY_MS;
-    systemClock.monotonic() < until && !ended;
-    await systemClock.sleep(POLL_MS)
-  ) {
-    const found = readProcess(dataDir)
-    if (found !== undefined && found.pid === child.pid) return found
+  const untilReady = async (): Promise<UpProcess | undefined> => {
+    const until = systemClock.monotonic() + READY_MS
+    for (; systemClock.monotonic() < until && !ended; await systemClock.sleep(POLL_MS)) {
+      const found = readProcess(dataDir)
+      if (found !== undefined && found.pid === child.pid) return found
+    }
+    return undefined
   }
+  const started = await noteIfSlow(systemClock, untilReady(), () =>
+    out.note(`Waiting for the server. Its output is in ${logFile}.`),
+  )
+  if (started !== undefined) return started
   throw fault('unavailable', {
     message: `The server did not start: ${firstError(logFile)}`,
     hint: `Its output is in ${logFile}.`,

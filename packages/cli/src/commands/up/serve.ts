@@ -12,6 +12,7 @@ import type { Printer } from '../../printer.ts'
 import { openRetryingClient } from '../../session.ts'
 import { createSignInLink, offerLink } from '../../sign-in-link.ts'
 import { describeReach, resolveAdvertised, resolveLogs, type RestartOptions } from './advertise.ts'
+import { noteIfSlow } from './note-if-slow.ts'
 import { LOCAL_CONTEXT, removeProcess, writeProcess } from './process.ts'
 import { DEFAULT_PORT, type upOptions } from './options.ts'
 
@@ -29,7 +30,8 @@ export async function serve({ options, out, settings }: Invocation<UpOptions>, d
   const log = openLog({ level: settings.debug ? 'debug' : 'info', name: 'windlass', fd: openSync(logFile, 'a', 0o600) })
   const advertised = resolveAdvertised(dataDir, options.advertise)
   const host = options.host ?? LOCAL_HOST
-  const server = await start({ options, settings }, { dataDir, host, advertised, log })
+  const starting = start({ options, settings }, { dataDir, host, advertised, log })
+  const server = await noteIfSlow(systemClock, starting, () => out.note(`Waiting for the server. Its log is in ${logFile}.`))
   try {
     writeProcess(dataDir, { pid: process.pid, url: server.url, host, advertised, adminKey: server.adminKey })
     saveContext(settings.configFile, { name: LOCAL_CONTEXT, url: server.url, apiKey: server.adminKey }, { use: true })

@@ -10,27 +10,35 @@ import { findSecret } from '../auth/credentials.ts'
 interface UserOptions {
   readonly role: InstallationRole | undefined
   readonly project: readonly string[]
+  readonly pipeline: readonly string[]
   readonly displayName: string | undefined
   readonly output: 'json' | undefined
 }
 
 /** Returns the fields of a user from the options. */
-function readOptions({ role, project, displayName }: Omit<UserOptions, 'output'>): {
+function readOptions({ role, project, pipeline, displayName }: Omit<UserOptions, 'output'>): {
   readonly role?: InstallationRole
   readonly displayName?: string
   readonly projects?: Record<string, Role>
+  readonly pipelines?: Record<string, Role>
 } {
-  return defined({ role, displayName, projects: readProjectRoles(project) })
+  return defined({ role, displayName, ...readPlaceRoles({ project, pipeline }) })
 }
 
-/** Returns the roles in projects of `PROJECT=ROLE` texts; undefined without texts. Throws `usage`. */
-export function readProjectRoles(texts: readonly string[]): Record<string, Role> | undefined {
-  return texts.length === 0 ? undefined : Object.fromEntries(texts.map(readProjectRole))
+/** Returns the roles of the options --project and --pipeline, which are `NAME=ROLE` texts. Throws `usage`. */
+export function readPlaceRoles({ project, pipeline }: Pick<UserOptions, 'project' | 'pipeline'>): {
+  readonly projects?: Record<string, Role>
+  readonly pipelines?: Record<string, Role>
+} {
+  return defined({ projects: readRoles('--project', project), pipelines: readRoles('--pipeline', pipeline) })
 }
 
-function readProjectRole(text: string): [string, Role] {
-  const at = text.lastIndexOf('=')
-  return [text.slice(0, Math.max(at, 0)), readRole(text.slice(at + 1), `--project takes NAME=ROLE, not "${text}".`)]
+function readRoles(option: string, texts: readonly string[]): Record<string, Role> | undefined {
+  const read = (text: string): [string, Role] => {
+    const at = text.lastIndexOf('=')
+    return [text.slice(0, Math.max(at, 0)), readRole(text.slice(at + 1), `${option} takes NAME=ROLE, not "${text}".`)]
+  }
+  return texts.length === 0 ? undefined : Object.fromEntries(texts.map(read))
 }
 
 function readRole(text: string, message: string): Role {
@@ -105,19 +113,21 @@ export async function changeUser({
   if (Object.keys(change).length === 0)
     throw fault('usage', {
       message: 'There is nothing to change.',
-      hint: 'Use --role, --project, --display-name, --subject or --disabled.',
+      hint: 'Use --role, --project, --pipeline, --display-name, --subject or --disabled.',
     })
   const { client } = openSession(settings)
   print(out, await client.users.change(args[0] ?? '', change), 'changed', options.output)
 }
 
-/** Runs `set role USER PROJECT ROLE`. */
-export async function setRole({ args, out, settings }: Invocation<object>): Promise<void> {
-  const [user = '', project = '', role = ''] = args
-  const { client } = openSession(settings)
-  if (role === 'none') await client.users.revoke(user, project)
-  else await client.users.grant(user, project, { role: readRole(role, `The role "${role}" does not exist.`) })
-  out.line(`${user} has ${role === 'none' ? 'no role' : `the role ${role}`} in the project ${project}.`)
+/** Runs `set role USER NAME ROLE`. */
+export async function setRole({ args, options, out, settings }: Invocation<{ readonly pipeline: boolean }>): Promise<void> {
+  const [user = '', name = '', role = ''] = args
+  const { users } = openSession(settings).client
+  const [grant, revoke] = options.pipeline ? [users.grantPipeline, users.revokePipeline] : [users.grant, users.revoke]
+  if (role === 'none') await revoke(user, name)
+  else await grant(user, name, { role: readRole(role, `The role "${role}" does not exist.`) })
+  const place = options.pipeline ? `for the pipeline ${name}` : `in the project ${name}`
+  out.line(`${user} has ${role === 'none' ? 'no role' : `the role ${role}`} ${place}.`)
 }
 
 function print(out: Printer, user: User, verb: string, output: 'json' | undefined): void {

@@ -7,6 +7,7 @@ const role = oneOf('--role <role>', 'Role for the whole installation (default: v
 const teamRole = oneOf('--role <role>', 'Role of the members for the whole installation (default: none)', INSTALLATION_ROLE_NAMES)
 const member = texts('--member <user>', 'Name of a user or service account; repeatable')
 const project = texts('--project <name=role>', 'Role in a project; repeatable')
+const pipeline = texts('--pipeline <name=role>', 'Role for a pipeline; repeatable')
 const displayName = text('--display-name <name>', 'Name to show')
 
 export const userCommands = [
@@ -18,6 +19,7 @@ export const userCommands = [
     options: {
       role,
       project,
+      pipeline,
       displayName,
       again: flag('--again', 'Print another link for an existing user; earlier links end'),
       output,
@@ -30,13 +32,20 @@ export const userCommands = [
     about:
       'The password is read from --password-file, from standard input if that is not a terminal, or from a prompt. See also `windlass invite`.',
     arguments: [{ name: '<name>', summary: 'Name of the user' }],
-    options: { role, project, displayName, passwordFile: text('--password-file <file>', 'File with the password'), output },
+    options: {
+      role,
+      project,
+      pipeline,
+      displayName,
+      passwordFile: text('--password-file <file>', 'File with the password'),
+      output,
+    },
     run: async (invocation) => (await import('./action.ts')).createUser(invocation),
   }),
   command('create service-account', {
     summary: 'Create a service account, which acts only with API keys',
     arguments: [{ name: '<name>', summary: 'Name of the service account' }],
-    options: { role, project, displayName, output },
+    options: { role, project, pipeline, displayName, output },
     examples: [
       'windlass create service-account deployer --role none --project shop=developer',
       'windlass create key deployer-1 --for deployer',
@@ -45,11 +54,13 @@ export const userCommands = [
   }),
   command('set user', {
     summary: 'Change the roles, the state or the sign-in of a user or service account',
-    about: '--project replaces the roles in all projects. A disabled user is signed out, and the keys are refused.',
+    about:
+      '--project replaces the roles in all projects, and --pipeline those for all pipelines. A disabled user is signed out, and the keys are refused.',
     arguments: [{ name: '<name>', summary: 'Name of the user' }],
     options: {
       role: oneOf('--role <role>', 'Role for the whole installation', INSTALLATION_ROLE_NAMES),
       project,
+      pipeline,
       displayName,
       subject: text('--subject <id>', 'Id of the user at the OpenID Connect provider of the server, as which the user signs in'),
       unlinkSubject: flag('--unlink-subject', 'Unlink the user from the provider'),
@@ -60,30 +71,31 @@ export const userCommands = [
     run: async (invocation) => (await import('./action.ts')).changeUser(invocation),
   }),
   command('set role', {
-    summary: 'Give a user a role in a project, or take it',
+    summary: 'Give a user a role in a project or for a pipeline, or take it',
     arguments: [
       { name: '<user>', summary: 'Name of the user' },
-      { name: '<project>', summary: 'Name of the project' },
-      { name: '<role>', summary: 'Role in the project; none takes it', choices: ['none', ...ROLE_NAMES] },
+      { name: '<project>', summary: 'Name of the project; with --pipeline, of the pipeline' },
+      { name: '<role>', summary: 'Role in the project or for the pipeline; none takes it', choices: ['none', ...ROLE_NAMES] },
     ],
-    options: {},
-    examples: ['windlass set role mira shop maintainer'],
+    options: { pipeline: flag('--pipeline', 'Give the role for one pipeline') },
+    examples: ['windlass set role mira shop maintainer', 'windlass set role mira shop/app developer --pipeline'],
     run: async (invocation) => (await import('./action.ts')).setRole(invocation),
   }),
   command('create team', {
     summary: 'Create a team, whose roles its members have in addition to their own',
     arguments: [{ name: '<name>', summary: 'Name of the team' }],
-    options: { role: teamRole, project, member, output },
+    options: { role: teamRole, project, pipeline, member, output },
     examples: ['windlass create team payments --project shop=developer --member mira --member jo'],
     run: async (invocation) => (await import('./teams.ts')).createTeam(invocation),
   }),
   command('set team', {
     summary: 'Change the roles of a team, and add or remove members',
-    about: '--project replaces the roles in all projects.',
+    about: '--project replaces the roles in all projects, and --pipeline those for all pipelines.',
     arguments: [{ name: '<name>', summary: 'Name of the team' }],
     options: {
       role: oneOf('--role <role>', 'Role of the members for the whole installation', INSTALLATION_ROLE_NAMES),
       project,
+      pipeline,
       add: texts('--add <user>', 'Member to add; repeatable'),
       remove: texts('--remove <user>', 'Member to remove; repeatable'),
       output,

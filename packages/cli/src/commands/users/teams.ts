@@ -4,11 +4,12 @@ import type { InstallationRole, Team } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
-import { readProjectRoles } from './action.ts'
+import { readPlaceRoles } from './action.ts'
 
 interface TeamOptions {
   readonly role: InstallationRole | undefined
   readonly project: readonly string[]
+  readonly pipeline: readonly string[]
   readonly output: 'json' | undefined
 }
 
@@ -19,8 +20,8 @@ export async function createTeam({
   out,
   settings,
 }: Invocation<TeamOptions & { member: readonly string[] }>): Promise<void> {
-  const { role, project, member } = options
-  const fields = defined({ role, projects: readProjectRoles(project) })
+  const { role, member } = options
+  const fields = { ...defined({ role }), ...readPlaceRoles(options) }
   const team = await openSession(settings).client.teams.create({ name: args[0] ?? '', members: [...member], ...fields })
   print(out, team, { verb: 'created', output: options.output })
 }
@@ -33,14 +34,17 @@ interface Changes extends TeamOptions {
 /** Runs `set team NAME`. Each member is a call of its own, which does not affect the others. */
 export async function changeTeam({ args, options, out, settings }: Invocation<Changes>): Promise<void> {
   const [name = ''] = args
-  const { role, project, add, remove } = options
-  const fields = defined({ role, projects: readProjectRoles(project) })
+  const { role, add, remove } = options
+  const fields = { ...defined({ role }), ...readPlaceRoles(options) }
   const { teams } = openSession(settings).client
   let team = Object.keys(fields).length === 0 ? undefined : await teams.change(name, fields)
   for (const user of add) team = await teams.addMember(name, user)
   for (const user of remove) team = await teams.removeMember(name, user)
   if (team === undefined)
-    throw fault('usage', { message: 'There is nothing to change.', hint: 'Use --role, --project, --add or --remove.' })
+    throw fault('usage', {
+      message: 'There is nothing to change.',
+      hint: 'Use --role, --project, --pipeline, --add or --remove.',
+    })
   print(out, team, { verb: 'changed', output: options.output })
 }
 

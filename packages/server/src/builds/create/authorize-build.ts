@@ -1,32 +1,36 @@
-/** Authorization of build requests: what roles in a project, keys with limited scopes, and the keys of steps may ask for. */
+/** Authorization of build requests: what roles in a project or for a pipeline, keys with limited scopes, and the keys of steps may ask for. */
 import { fault } from '@windlass/kit'
 import { readAccountSettings } from '../../account/settings.ts'
 import type { App } from '../../app.ts'
-import { hidden, projectsOf, requireRight, type Actor } from '../../identity/actor.ts'
-import { projectOfBuild } from '../../identity/project-of.ts'
+import { hidden, placesOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { placeOfBuild } from '../../identity/place-of.ts'
 import { mayRunCommands, requireFieldScopes } from '../../identity/scopes.ts'
 import { PREDECESSOR, requireReach, requireStepInput } from '../../identity/step-rights.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import { requireFound } from '../lifecycle/require-found.ts'
 import type { Creation } from './create.ts'
+import { NO_PLACE, type Place } from '../../store/places.ts'
 
 /**
- * Throws unless the caller has the rights that the request needs in the project of its pipeline, and of the build that it repeats: `forbidden`, or `not-found` if
+ * Throws unless the caller has the rights that the request needs for its pipeline, and for the build that it repeats: `forbidden`, or `not-found` if
  * the caller has no role there.
  */
 async function requireBuildRights(app: App, actor: Actor, input: Creation['request']): Promise<void> {
-  if (projectsOf(actor, 'start-builds') === undefined) return
+  if (placesOf(actor, 'start-builds') === undefined) return
   const { pipeline, restartOf, contexts, runtime } = input
-  const projects: (string | null | undefined)[] = []
-  if (restartOf !== undefined) projects.push(await projectOfBuild(app, restartOf))
-  if (pipeline !== undefined) projects.push((await findPipeline(app.store.query, app.accountId, pipeline))?.project_id)
-  if (projects.length === 0) projects.push(null)
-  for (const project of projects) {
-    if (project === undefined) throw hidden()
-    requireRight(actor, 'start-builds', project)
-    if (contexts.length > 0) requireRight(actor, 'use-contexts', project)
-    if (runtime !== undefined) requireRight(actor, 'use-runtimes', project)
+  const places: (Place | undefined)[] = []
+  if (restartOf !== undefined) places.push(await placeOfBuild(app, restartOf))
+  if (pipeline !== undefined) {
+    const found = await findPipeline(app.store.query, app.accountId, pipeline)
+    places.push(found && { project: found.project_id, pipeline: found.id })
+  }
+  if (places.length === 0) places.push(NO_PLACE)
+  for (const place of places) {
+    if (place === undefined) throw hidden()
+    requireRight(actor, 'start-builds', place)
+    if (contexts.length > 0) requireRight(actor, 'use-contexts', place)
+    if (runtime !== undefined) requireRight(actor, 'use-runtimes', place)
   }
 }
 

@@ -168,6 +168,7 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     compacted_to: 0,
     followed_at: null,
     waits_since: now,
+    end_reported: null,
   }
 }
 

@@ -117,6 +117,7 @@ export function moveBuild(edit: BuildEdit, trigger: BuildTrigger, cause: Cause =
   if (next === 'terminating') build.terminating_at = now
   if (isFinalBuild(next)) {
     build.finished_at = now
+    build.end_reported = 1
     if (build.feed_position >= MIN_COMPACTED) build.compact_at ??= now + SETTLE_MS
     edit.tx.measure((metrics) => {
       metrics.builds.inc({ result: next })
@@ -167,12 +168,17 @@ export async function saveBuild(edit: BuildEdit): Promise<void> {
       tx.wake(commandTopic(build.id))
     }
   }
-  await reportChange(tx, before, build, edit.now)
-  if (isFinalBuild(build.status) && !isFinalBuild(before.status)) await queueNotice(tx, build, { now: edit.now })
   await insertEvents(tx, edit.events)
-  await reportEnd(edit)
+  await announce(edit)
   if (build.feed_position !== before.feed_position || build.status !== before.status) tx.wake(feedTopic(build.id))
   if (build.status === 'pending' && (before.status !== 'pending' || build.held !== before.held)) tx.wake(ELECT_TOPIC)
+}
+
+/** Stores what forges, people and triggers are told about a change of the status since `before`. */
+export async function announce({ tx, now, before, build }: Pick<BuildEdit, 'tx' | 'now' | 'before' | 'build'>): Promise<void> {
+  await reportChange(tx, before, build, now)
+  if (isFinalBuild(build.status) && !isFinalBuild(before.status)) await queueNotice(tx, build, { now })
+  await reportEnd({ tx, now, before, build })
 }
 
 /** Measures a wait that ends, or whose reason changes. */

@@ -17,6 +17,7 @@ import { heardMs, isBreak, noteBreak, readMoment } from '../engine/hearing.ts'
 import { readLimits } from '../schedule/limits.ts'
 import { loseAttempt } from './end-attempt.ts'
 import { hasOpenSteps } from './open-steps.ts'
+import { reportMissedEnds } from './missed-ends.ts'
 import { judgeSilentEngine, loseSilentEngine, noteSilentEngine } from '../engine/silent-engine.ts'
 import { endEarly } from './terminate.ts'
 import type { Timings } from '../../settings.ts'
@@ -49,7 +50,7 @@ export async function sweepLoop(app: App): Promise<void> {
 }
 
 /**
- * Checks all live attempts, approvals and queued builds once. `judges` is false until engines had the chance to call; then only the age of builds
+ * Checks all live attempts, approvals, queued builds and unreported ends once. `judges` is false until engines had the chance to call; then only the age of builds
  * counts. Throws if the store does not respond.
  */
 export async function sweep(app: App, judges: boolean): Promise<void> {
@@ -62,6 +63,7 @@ export async function sweep(app: App, judges: boolean): Promise<void> {
     })
   await expireApprovals(app)
   await expireQueue(app, context.now)
+  await reportMissedEnds(app)
 }
 
 async function sweepAttempt(attempt: LiveAttempt, context: SweepContext): Promise<void> {

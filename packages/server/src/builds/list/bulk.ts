@@ -13,7 +13,7 @@ import { noteDetail } from '../../audit/call.ts'
 import type { App } from '../../app.ts'
 import type { Answer, Call } from '../../http/route.ts'
 import { runPart } from '../../http/repeat-parts.ts'
-import { nameOf, projectsOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { nameOf, placesOf, requireRight, type Actor } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import type { Within } from '../../store/store.ts'
@@ -21,6 +21,7 @@ import { startBuild } from '../create/start.ts'
 import { decideApproval } from '../lifecycle/approve.ts'
 import { terminateBuild } from '../lifecycle/terminate.ts'
 import { toBuild } from '../lifecycle/view.ts'
+import { isWithin, placeOf } from '../../store/places.ts'
 
 const RIGHT_OF: Readonly<Record<BuildAction, Right>> = {
   terminate: 'end-builds',
@@ -78,10 +79,9 @@ function toAnswer(build: BuildRow): Answer {
 /** Throws `not-found` for a build that does not exist or that the caller must not see, `forbidden`. */
 async function requireActionRight(app: App, actor: Actor, { id, right }: { id: string; right: Right }): Promise<void> {
   const row = await findBuild(app.store.query, app.accountId, id)
-  const seen = projectsOf(actor, 'see-builds')
-  const isSeen = row !== undefined && (seen === undefined || (row.project_id !== null && seen.includes(row.project_id)))
+  const isSeen = row !== undefined && isWithin(placesOf(actor, 'see-builds'), placeOf(row))
   if (!isSeen) throw fault('not-found', { message: `Build ${id} does not exist.` })
-  requireRight(actor, right, row.project_id)
+  requireRight(actor, right, placeOf(row))
 }
 
 interface Act extends Pick<BulkCall, 'actor' | 'input'> {

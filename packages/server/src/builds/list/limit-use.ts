@@ -1,4 +1,4 @@
-/** The builds that use up limits, for views. A caller sees only builds of its projects, but all builds count. */
+/** The builds that use up limits, for views. A caller sees only builds of its projects and pipelines, but all builds count. */
 import type { Reason } from '@windlass/plan'
 import { MAX_HOLDERS, type BuildRef, type Waiting } from '@windlass/protocol'
 import type { App } from '../../app.ts'
@@ -8,6 +8,7 @@ import { present } from '../lifecycle/present.ts'
 import { limitKeys, readCapacity, type Capacity, type LimitedBuild } from '../schedule/capacity.ts'
 import { waitScope, type WaitScope } from '../schedule/wait-scope.ts'
 import { recent } from './recent.ts'
+import { isWithin, placeOf, type Places } from '../../store/places.ts'
 
 export interface LimitUses {
   readonly capacity: Capacity
@@ -21,18 +22,14 @@ export interface LimitUses {
 
 const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
 
-/** Reads the limits that apply to builds, and what uses them now. `projectIds` are the projects that the caller may see; all if undefined. */
-export async function readLimitUses(
-  app: App,
-  builds: readonly LimitedBuild[],
-  projectIds: readonly string[] | undefined,
-): Promise<LimitUses> {
+/** Reads the limits that apply to builds, and what uses them now. `seen` is where the caller may see builds; everywhere if undefined. */
+export async function readLimitUses(app: App, builds: readonly LimitedBuild[], seen: Places | undefined): Promise<LimitUses> {
   const { query } = app.store
   const capacity = await readCapacity(app, withoutLocks(query), builds)
   const byKey = new Map<string, Holder[]>()
   for (const holder of await readHolders(app)) {
-    if (projectIds !== undefined && (holder.project_id === null || !projectIds.includes(holder.project_id))) continue
-    for (const key of limitKeys(holder)) {
+    if (!isWithin(seen, placeOf(holder))) continue
+    for (const key of limitKeys(capacity.projects, holder)) {
       const holders = byKey.get(key)
       if (holders === undefined) byKey.set(key, [holder])
       else holders.push(holder)

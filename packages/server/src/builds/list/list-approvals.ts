@@ -4,7 +4,7 @@ import type { Plan } from '@windlass/plan'
 import type { ApprovalItem, ApprovalQuery } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
-import { mayDo, projectsOf, type Actor } from '../../identity/actor.ts'
+import { mayDo, placesOf, type Actor } from '../../identity/actor.ts'
 import {
   listDecidedApprovals,
   listOpenApprovals,
@@ -16,6 +16,7 @@ import { readPlan } from '../create/snapshot.ts'
 import { present } from '../lifecycle/present.ts'
 import { toApproval } from '../lifecycle/view.ts'
 import { toRef } from './limit-use.ts'
+import { placeOf, type Place } from '../../store/places.ts'
 
 const MAX_NEXT = 20
 
@@ -27,9 +28,9 @@ export async function listApprovalPage(
 ): Promise<{ readonly items: ApprovalItem[]; readonly next?: string }> {
   const { query } = app.store
   const list = state === 'open' ? listOpenApprovals : listDecidedApprovals
-  const projectIds = projectsOf(actor, 'see-builds')
+  const places = placesOf(actor, 'see-builds')
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  const rows = await list(query, { accountId: app.accountId, projectIds, after, limit })
+  const rows = await list(query, { accountId: app.accountId, places, after, limit })
   const last = rows.length === limit ? rows.at(-1) : undefined
   return {
     items: await toApprovalItems(app, rows, actor),
@@ -50,18 +51,18 @@ interface Known {
 }
 
 function toItem(row: ApprovalOfBuild, { actor, plan }: Known): ApprovalItem {
-  const { build_id: id, project_id: projectId, decision, step } = row
+  const { build_id: id, decision, step } = row
   return {
     ...toApproval(row),
     build: toRef({ ...row, id }),
-    may: decision === null && mayDecide(actor, projectId),
+    may: decision === null && mayDecide(actor, placeOf(row)),
     next: plan === undefined ? [] : followersOf(plan, step).slice(0, MAX_NEXT),
   }
 }
 
-/** Returns true if the caller may decide approvals of the builds of a project. */
-export function mayDecide(actor: Actor, projectId: string | null): boolean {
-  return mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, projectId)
+/** Returns true if the caller may decide approvals of the builds of a place. */
+export function mayDecide(actor: Actor, place: Place): boolean {
+  return mayDo(actor, { right: 'decide-approvals', scope: 'build:write' }, place)
 }
 
 /** Returns the steps that wait for a step. */

@@ -14,9 +14,10 @@ import { present } from '../lifecycle/present.ts'
 import { shownProgress, toBuild } from '../lifecycle/view.ts'
 import { readProgress } from './progress.ts'
 import { explainWaits } from './waits.ts'
+import type { Places } from '../../store/places.ts'
 
-/** The projects whose builds the caller may see; all if undefined. */
-export type Seen = readonly string[] | undefined
+/** Where the caller may see builds; everywhere if undefined. */
+export type Seen = Places | undefined
 
 /** Returns a page of builds, newest first. Throws `request-invalid` for a cursor of another list. */
 export async function listBuildPage(
@@ -56,7 +57,8 @@ async function toFilter(app: App, query: z.output<typeof BuildFilterQuery>, seen
     from,
     to,
     text: text === '' || asked !== undefined ? undefined : text,
-    projectIds: query.project === undefined ? seen : await projectsOf(app, query.project, seen),
+    places: seen,
+    projectIds: query.project && (await findProjectIds(app, query.project)),
     pipelines: query.pipeline && (await Promise.all(query.pipeline.map((name) => choosePipeline(app, name)))),
     branches: query.branch,
     initiators: query.initiator,
@@ -67,10 +69,9 @@ async function toFilter(app: App, query: z.output<typeof BuildFilterQuery>, seen
   }
 }
 
-/** Returns the ids of the named projects, without those that the caller may not see. */
-async function projectsOf(app: App, names: readonly string[], seen: Seen): Promise<string[]> {
+async function findProjectIds(app: App, names: readonly string[]): Promise<string[]> {
   const found = await Promise.all(names.map((name) => findProject(app.store.query, app.accountId, name)))
-  return found.flatMap((project) => (project === undefined || seen?.includes(project.id) === false ? [] : [project.id]))
+  return found.flatMap((project) => (project === undefined ? [] : [project.id]))
 }
 
 async function choosePipeline(app: App, name: string): Promise<PipelineChoice> {

@@ -30,7 +30,7 @@ export async function readQueue(app: App, seen: Seen): Promise<Queue> {
 const readAll = recent((app) => readSeen(app, undefined))
 
 async function readSeen(app: App, seen: Seen): Promise<Queue> {
-  const queued = await listQueued(app.store.query, { accountId: app.accountId, projectIds: seen })
+  const queued = await listQueued(app.store.query, { accountId: app.accountId, places: seen })
   if (queued.length === 0) return { waiting: 0, items: [] }
   const uses = await readLimitUses(app, queued, seen)
   const groups = groupsOf(queued, uses).slice(0, MAX_CAUSES)
@@ -87,10 +87,12 @@ function concerned(
   scope: WaitScope | undefined,
   build: QueuedBuild,
   { capacity }: LimitUses,
-): Partial<Record<'runtime' | 'pipeline' | 'branch' | 'trigger', string | null | undefined>> {
+): Partial<Record<'runtime' | 'project' | 'pipeline' | 'branch' | 'trigger', string | null | undefined>> {
   switch (scope?.key.split('/', 1)[0]) {
     case 'runtime':
       return { runtime: build.runtime ?? capacity.defaultRuntime }
+    case 'project':
+      return { project: build.pipeline_id === null ? undefined : capacity.projects.get(build.pipeline_id)?.name }
     case 'pipeline':
       return { pipeline: build.pipeline }
     case 'branch':

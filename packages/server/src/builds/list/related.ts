@@ -13,7 +13,7 @@ const MAX_EARLIER = 1000
 /** Returns the builds that belong to a build, as far as the caller may see them. */
 export async function relatedBuilds(app: App, build: BuildRow, seen: Seen): Promise<RelatedBuilds> {
   const { query } = app.store
-  const filter = { accountId: app.accountId, projectIds: seen }
+  const filter = { accountId: app.accountId, places: seen }
   const limit = MAX_RELATED
   const children = await listDescendants(query, filter, { column: 'parent_id', id: build.id, limit })
   const restarts = await listDescendants(query, filter, { column: 'restart_of', id: build.id, limit })

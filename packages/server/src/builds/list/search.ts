@@ -2,12 +2,13 @@
 import type { SearchQuery, SearchResults } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
-import { mayDo, projectsOf, type Actor } from '../../identity/actor.ts'
+import { hasScope, mayDo, placesOf, type Actor } from '../../identity/actor.ts'
 import { listBuilds } from '../../store/builds/build-lists.ts'
 import type { BuildFilter } from '../../store/builds/build-filter.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { findNames } from '../../store/search.ts'
 import { toRef } from './limit-use.ts'
+import { NO_PLACE } from '../../store/places.ts'
 
 type Found = SearchResults['items'][number]
 
@@ -23,7 +24,7 @@ export async function search(app: App, actor: Actor, { q, limit }: z.output<type
 }
 
 async function findBuildsBy(app: App, actor: Actor, text: string): Promise<Found[]> {
-  const seen = { accountId: app.accountId, projectIds: projectsOf(actor, 'see-builds') }
+  const seen = { accountId: app.accountId, places: placesOf(actor, 'see-builds') }
   const digits = /^#?(\d{1,15})$/.exec(text)?.[1]
   const filters: BuildFilter[] = [
     ...(digits === undefined ? [] : [{ ...seen, number: Number(digits) }]),
@@ -54,11 +55,8 @@ interface Asked {
 
 async function findNamed(app: App, actor: Actor, { kind, text, limit }: Asked): Promise<Found[]> {
   const { right, scope } = SEEN[kind]
-  const projectIds = projectsOf(actor, right)
-  const isOfProject = kind === 'pipeline' || kind === 'project'
-  if (!isOfProject || projectIds === undefined) {
-    if (!mayDo(actor, { right, scope }, null)) return []
-  } else if (!projectIds.some((id) => mayDo(actor, { right, scope }, id))) return []
-  const found = await findNames(app.store.query, kind, { accountId: app.accountId, text, projectIds, limit })
+  const places = placesOf(actor, right)
+  if (places === undefined ? !mayDo(actor, { right, scope }, NO_PLACE) : !hasScope(actor, scope)) return []
+  const found = await findNames(app.store.query, kind, { accountId: app.accountId, text, places, limit })
   return found.map(({ id, name }) => ({ kind, id, name }))
 }

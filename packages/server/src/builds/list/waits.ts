@@ -6,13 +6,10 @@ import type { BuildRow } from '../../store/schema.ts'
 import { present } from '../lifecycle/present.ts'
 import { readLimitUses, type LimitUses } from './limit-use.ts'
 import { recent } from './recent.ts'
+import type { Places } from '../../store/places.ts'
 
 /** Returns what the waiting builds among `rows` wait for, by id. */
-export async function explainWaits(
-  app: App,
-  rows: readonly BuildRow[],
-  projectIds: readonly string[] | undefined,
-): Promise<Map<string, Waiting>> {
+export async function explainWaits(app: App, rows: readonly BuildRow[], seen: Places | undefined): Promise<Map<string, Waiting>> {
   const waits = new Map<string, Waiting>()
   for (const row of rows) {
     const since = waitingSince(row)
@@ -20,7 +17,7 @@ export async function explainWaits(
   }
   const queued = rows.filter(isQueued)
   if (queued.length === 0) return waits
-  const uses = await readLimitUses(app, queued, projectIds)
+  const uses = await readLimitUses(app, queued, seen)
   const places = await readPlaces(app)
   for (const row of queued) {
     const wait = waits.get(row.id)

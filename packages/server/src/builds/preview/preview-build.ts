@@ -3,7 +3,7 @@ import { newId } from '@windlass/kit'
 import { Build, BuildInput, type PlanAnswer, type PlanInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
-import { nameOf, projectsOf, type Actor } from '../../identity/actor.ts'
+import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
 import { listTurns } from '../../store/builds/queue.ts'
 import { authorizeBuild } from '../create/authorize-build.ts'
 import { toProblem } from '../create/create.ts'
@@ -52,7 +52,7 @@ async function forecastWait(app: App, actor: Actor, { prepared, trigger }: Asked
     branch: branch ?? null,
     trigger_name: trigger ?? null,
   }
-  const uses = await readLimitUses(app, [build], projectsOf(actor, 'see-builds'))
+  const uses = await readLimitUses(app, [build], placesOf(actor, 'see-builds'))
   const cause = blockingCause(uses.capacity, build)
   if (cause?.reason === undefined) return undefined
   const scope = uses.scopeOf(cause.reason, build)

@@ -5,7 +5,8 @@ import { isOnline, listAgents } from '../../store/runtimes/agents.ts'
 import type { AccountSettings } from '@windlass/protocol'
 import { readAccountSettings } from '../../account/settings.ts'
 import { countLiveAttempts, countWaitingForApproval } from '../../store/builds/attempts.ts'
-import { lockLimitedPipelines, type PipelineLimits } from '../../store/account/pipelines.ts'
+import { listPipelinesOfProjects, lockLimitedPipelines, type PipelineLimits } from '../../store/account/pipelines.ts'
+import { lockLimitedProjects, type LimitedProject } from '../../store/account/projects.ts'
 import { lockLimitedTriggers } from '../../store/triggers/triggers.ts'
 import { lockRuntimes } from '../../store/runtimes/runtimes.ts'
 import type { AgentRow, RuntimeRow } from '../../store/schema.ts'
@@ -16,6 +17,8 @@ import { readSpec } from './limits.ts'
 export interface Capacity {
   /** Runtimes by name. */
   readonly runtimes: ReadonlyMap<string, ServedRuntime>
+  /** Projects with a limit, by the ids of their pipelines. */
+  readonly projects: ReadonlyMap<string, LimitedProject>
   /** Pipelines of the waiting builds that have limits, by id. Others have no limits. */
   readonly pipelines: ReadonlyMap<string, PipelineLimits>
   /** Maximum number of concurrent builds of triggers that have one of their own, by the keys of `limitKeys`. */
@@ -50,21 +53,35 @@ export async function readCapacity(app: App, tx: LimitReader, waiting: readonly 
   const now = app.clock.now()
   const runtimes = await lockRuntimes(tx, app.accountId)
   const ids = new Set(waiting.flatMap(({ pipeline_id: id }) => (id === null ? [] : [id])))
+  const projects = await readProjects(app, tx)
   const pipelines = await lockLimitedPipelines(tx, [...ids])
   const triggers = await lockLimitedTriggers(tx, [...ids])
   const agents = (await listAgents(tx.query, app.accountId)).filter((agent) => isOnline(agent, now, app.timings.agentLeaseMs))
   const used = new Map<string, number>()
-  for (const { count, ...build } of await countLiveAttempts(tx.query)) countUsage(used, build, count)
+  for (const { count, ...build } of await countLiveAttempts(tx.query)) countUsage({ used, projects }, build, count)
   for (const { count, ...build } of await countWaitingForApproval(tx.query, app.accountId))
-    countUsage(used, { ...build, runtime: null }, count)
+    countUsage({ used, projects }, { ...build, runtime: null }, count)
   return {
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, toServedRuntime(runtime, agents)])),
+    projects,
     pipelines: new Map(pipelines.map((pipeline) => [pipeline.id, pipeline])),
     triggers: new Map(triggers.map((one) => [`trigger/${one.pipeline_id}/${one.name}`, one.concurrency])),
     defaultRuntime: runtimes.find(({ is_default: isDefault }) => isDefault === 1)?.name,
     account: await readAccountSettings(tx.query, app.accountId),
     used,
   }
+}
+
+/** Locks the projects that have a limit and returns them by the ids of their pipelines. */
+async function readProjects(app: App, tx: LimitReader): Promise<Map<string, LimitedProject>> {
+  const limited = new Map((await lockLimitedProjects(tx, app.accountId)).map((project) => [project.id, project]))
+  const pipelines = await listPipelinesOfProjects(tx.query, [...limited.keys()])
+  return new Map(
+    pipelines.flatMap(({ id, project_id: projectId }) => {
+      const project = limited.get(projectId ?? '')
+      return project === undefined ? [] : [[id, project]]
+    }),
+  )
 }
 
 function toServedRuntime(runtime: RuntimeRow, online: readonly AgentRow[]): ServedRuntime {
@@ -81,14 +98,19 @@ function serves(runtimes: string, name: string): boolean {
 }
 
 /** Counts an attempt against all limits that apply to it. */
-export function countUsage(used: Map<string, number>, build: LimitedBuild, count = 1): void {
-  for (const key of limitKeys(build)) used.set(key, (used.get(key) ?? 0) + count)
+export function countUsage({ used, projects }: Pick<Capacity, 'used' | 'projects'>, build: LimitedBuild, count = 1): void {
+  for (const key of limitKeys(projects, build)) used.set(key, (used.get(key) ?? 0) + count)
 }
 
 /** Returns the keys in `Capacity.used` of all limits that apply to a build. */
-export function limitKeys({ runtime, pipeline_id: pipeline, branch, trigger_name: trigger }: LimitedBuild): string[] {
+export function limitKeys(
+  projects: Capacity['projects'],
+  { runtime, pipeline_id: pipeline, branch, trigger_name: trigger }: LimitedBuild,
+): string[] {
   const all = ['account', `runtime/${runtime}`]
   if (pipeline === null) return all
+  const project = projects.get(pipeline)
+  if (project !== undefined) all.push(`project/${project.id}`)
   return [...all, `pipeline/${pipeline}`, `branch/${pipeline}/${branch}`, `trigger/${pipeline}/${trigger}`]
 }
 
@@ -98,6 +120,7 @@ export function blockingCause(capacity: Capacity, build: LimitedBuild): Cause | 
   return (
     accountCause(capacity) ??
     runtimeCause(capacity, runtime) ??
+    projectCause(capacity, build.pipeline_id) ??
     pipelineCause(capacity, build.pipeline_id) ??
     branchCause(capacity, build) ??
     triggerCause(capacity, build)
@@ -135,6 +158,17 @@ function runtimeCause(capacity: Capacity, name: string | undefined): Cause | und
       message: `The runtime environment ${name} runs ${used} of at most ${served.capacity} builds.`,
     }
   return undefined
+}
+
+function projectCause({ projects, used }: Capacity, pipelineId: string | null): Cause | undefined {
+  const project = pipelineId === null ? undefined : projects.get(pipelineId)
+  if (project === undefined) return undefined
+  const running = used.get(`project/${project.id}`) ?? 0
+  if (running < project.concurrency) return undefined
+  return {
+    reason: 'project-limit',
+    message: `The project ${project.name} runs ${running} of at most ${project.concurrency} builds.`,
+  }
 }
 
 function pipelineCause(capacity: Capacity, id: string | null): Cause | undefined {

@@ -92,7 +92,7 @@ async function electBuild(
   const served = build.runtime === null ? undefined : capacity.runtimes.get(build.runtime)
   if (served?.agent === undefined || !moveBuild(edit, 'elect')) return false
   build.volume ??= await chooseVolume(edit, served)
-  countUsage(capacity.used, build)
+  countUsage(capacity, build)
   build.attempt += 1
   const stored = await findBuildRequest(tx.query, build.id)
   const request = stored && readRequest(stored)

@@ -25,6 +25,10 @@ export function waitScope(capacity: Capacity, reason: Reason, build: LimitedBuil
       return { key: runtime }
     case 'runtime-capacity':
       return { key: runtime, limit: finite(capacity.runtimes.get(runtime.slice('runtime/'.length))?.capacity) }
+    case 'project-limit': {
+      const project = id === null ? undefined : capacity.projects.get(id)
+      return { key: `project/${project?.id}`, limit: project?.concurrency }
+    }
     case 'pipeline-frozen':
     case 'pipeline-limit':
       return { key: `pipeline/${id}`, limit: limits?.concurrency ?? undefined }

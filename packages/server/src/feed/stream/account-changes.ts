@@ -4,24 +4,20 @@
  * reconnects to any replica can continue.
  */
 import { randomBytes } from 'node:crypto'
-import type { AccountCounts } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { ELECT_TOPIC } from '../../builds/lifecycle/edit.ts'
 import { changedBuild } from '../../store/builds/builds.ts'
 import { DELIVERY_TOPIC } from '../../triggers/new-delivery.ts'
 import type { AccountPlace } from './cursor.ts'
-import { openAccountReader, type ReadChange } from './account-reader.ts'
+import { openAccountReader, type PlaceCounts, type ReadChange } from './account-reader.ts'
 
-/** A change that a reader may see if it has the right of its noun, in the project if there is one. */
+/** A change that a reader may see if it has the right of its noun, at the place if there is one. */
 export interface Change extends ReadChange {
   /** Increases by one. */
   readonly number: number
   /** Start of the read that found it. Epoch milliseconds of the store. */
   readonly at: number
 }
-
-/** Counts by project. Null is the place of builds without a project. */
-export type CountsByProject = ReadonlyMap<string | null, AccountCounts>
 
 export interface AccountChanges {
   /** Id of the loop, for cursors. */
@@ -30,7 +26,7 @@ export interface AccountChanges {
   readonly readAt: number
   /** Number of the latest change; 0 for none. */
   readonly last: number
-  readonly counts: CountsByProject
+  readonly counts: readonly PlaceCounts[]
   /** Returns the number after which a reader with this cursor continues; undefined if changes since then may be missing. */
   numberAt(cursor: AccountPlace): number | undefined
   /** Returns the changes after a number; undefined if some of them are not kept any more. */
@@ -73,7 +69,7 @@ class Loop implements AccountChanges {
   readonly id = randomBytes(4).toString('hex')
   readAt = 0
   last = 0
-  counts: CountsByProject = new Map()
+  counts: readonly PlaceCounts[] = []
   isOver = false
   /** All changes after this time are in `#kept`. */
   #since = 0
@@ -204,6 +200,6 @@ class Loop implements AccountChanges {
   }
 }
 
-function isEqual(one: CountsByProject, other: CountsByProject): boolean {
-  return JSON.stringify([...one]) === JSON.stringify([...other])
+function isEqual(one: readonly PlaceCounts[], other: readonly PlaceCounts[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }

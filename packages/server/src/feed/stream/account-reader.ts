@@ -9,6 +9,7 @@ import type { Actor } from '../../identity/actor.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
 import { countLiveBuilds, countOpenApprovals, findBuilds, listNewestBuilds } from '../../store/builds/account-lists.ts'
 import { listDecidedApprovals, listOpenApprovals } from '../../store/builds/approvals.ts'
+import { placeOf, type Place } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { listDeliveryPage } from '../../triggers/deliveries.ts'
 
@@ -16,13 +17,19 @@ export interface ReadChange {
   readonly change: AccountChange
   /** JSON of the change without what depends on the caller. */
   readonly json: string
-  /** Project of a build or approval; null without one, undefined for what belongs to the installation. */
-  readonly projectId: string | null | undefined
+  /** Of a build or approval; undefined for what belongs to the installation. */
+  readonly place: Place | undefined
+}
+
+/** Counts of the builds of one place. */
+export interface PlaceCounts {
+  readonly place: Place
+  readonly counts: AccountCounts
 }
 
 export interface Read {
   readonly changes: readonly ReadChange[]
-  readonly counts: ReadonlyMap<string | null, AccountCounts>
+  readonly counts: readonly PlaceCounts[]
 }
 
 /** Newest builds, deliveries and decisions that are compared although nothing was reported. */
@@ -43,7 +50,7 @@ type Noun = Exclude<AccountChange['noun'], 'gone'>
 interface Entry {
   readonly id: string
   readonly change: AccountChange
-  readonly projectId?: string | null
+  readonly place?: Place
 }
 
 export interface AccountReader {
@@ -62,7 +69,7 @@ export function openAccountReader(app: App): AccountReader {
     delivery: new Map(),
   }
   /** Build -> the list form that was sent last, newest last. */
-  const builds = new Map<string, { readonly json: string; readonly isLive: boolean; readonly projectId: string | null }>()
+  const builds = new Map<string, { readonly json: string; readonly isLive: boolean; readonly place: Place }>()
 
   async function readBuilds(rows: readonly BuildRow[]): Promise<ReadChange[]> {
     const items = await toItems(app, rows, undefined)
@@ -73,8 +80,8 @@ export function openAccountReader(app: App): AccountReader {
       const json = JSON.stringify(change)
       const isNew = builds.get(row.id)?.json !== json
       builds.delete(row.id)
-      builds.set(row.id, { json, isLive: !isFinalBuild(row.status), projectId: row.project_id })
-      return isNew ? [{ change, json, projectId: row.project_id }] : []
+      builds.set(row.id, { json, isLive: !isFinalBuild(row.status), place: placeOf(row) })
+      return isNew ? [{ change, json, place: placeOf(row) }] : []
     })
   }
 
@@ -90,7 +97,7 @@ export function openAccountReader(app: App): AccountReader {
         const known = builds.get(id)
         if (found.has(id) || known === undefined) continue
         builds.delete(id)
-        changes.push(toGone('build', id, known.projectId))
+        changes.push(toGone('build', id, known.place))
       }
     }
     return changes
@@ -109,7 +116,7 @@ export function openAccountReader(app: App): AccountReader {
   }
 
   async function readApprovals(): Promise<ReadChange[]> {
-    const filter = { accountId, projectIds: undefined, after: undefined }
+    const filter = { accountId, places: undefined, after: undefined }
     const open = await listOpenApprovals(store.query, { ...filter, limit: MAX_OPEN })
     const decided = await listDecidedApprovals(store.query, { ...filter, limit: MAX_DECIDED })
     const rows = [...open, ...decided]
@@ -119,7 +126,7 @@ export function openAccountReader(app: App): AccountReader {
       rows.flatMap((row, index): Entry[] => {
         const item = items[index]
         const id = `${row.build_id}/${row.step}`
-        return item === undefined ? [] : [{ id, change: { noun: 'approval', item }, projectId: row.project_id }]
+        return item === undefined ? [] : [{ id, change: { noun: 'approval', item }, place: placeOf(row) }]
       }),
     )
   }
@@ -148,11 +155,11 @@ export function openAccountReader(app: App): AccountReader {
     const known = lists[noun]
     const next = new Map<string, string>()
     const changes: ReadChange[] = []
-    for (const { id, change, projectId } of entries) {
+    for (const { id, change, place } of entries) {
       const json = JSON.stringify(change)
       const state = stateOf(json)
       next.set(id, state)
-      if (known.get(id) !== state) changes.push({ change, json, projectId })
+      if (known.get(id) !== state) changes.push({ change, json, place })
     }
     // The lists of deliveries and approvals end at a limit, so that only the others show what is gone.
     if (noun === 'runtime' || noun === 'agent')
@@ -162,15 +169,16 @@ export function openAccountReader(app: App): AccountReader {
   }
 
   async function readCounts(): Promise<Read['counts']> {
-    const counts = new Map<string | null, AccountCounts>()
-    const of = (id: string | null): AccountCounts => counts.get(id) ?? { builds: {}, approvals: 0 }
-    for (const { project_id: id, status, count } of await countLiveBuilds(store.query, accountId)) {
-      const known = of(id)
-      counts.set(id, { ...known, builds: { ...known.builds, [status]: Number(count) } })
+    const counts = new Map<string, PlaceCounts>()
+    const of = (place: Place): PlaceCounts => counts.get(JSON.stringify(place)) ?? { place, counts: { builds: {}, approvals: 0 } }
+    const add = (place: Place, more: Partial<AccountCounts>): void =>
+      void counts.set(JSON.stringify(place), { place, counts: { ...of(place).counts, ...more } })
+    for (const row of await countLiveBuilds(store.query, accountId)) {
+      const place = placeOf(row)
+      add(place, { builds: { ...of(place).counts.builds, [row.status]: Number(row.count) } })
     }
-    for (const { project_id: id, count } of await countOpenApprovals(store.query, accountId))
-      counts.set(id, { ...of(id), approvals: Number(count) })
-    return counts
+    for (const row of await countOpenApprovals(store.query, accountId)) add(placeOf(row), { approvals: Number(row.count) })
+    return [...counts.values()]
   }
 
   async function finish(changes: ReadChange[]): Promise<Read> {
@@ -184,9 +192,9 @@ export function openAccountReader(app: App): AccountReader {
   }
 }
 
-function toGone(of: Noun, id: string, projectId: string | null | undefined): ReadChange {
+function toGone(of: Noun, id: string, place: Place | undefined): ReadChange {
   const change = { noun: 'gone', of, id } as const
-  return { change, json: JSON.stringify(change), projectId }
+  return { change, json: JSON.stringify(change), place }
 }
 
 /** Returns the JSON of an entry without the times of the last calls of agents, which change all the time. */

@@ -2,8 +2,10 @@
 import type { AccountChange, AccountCounts, Right, Scope } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { mayDecide } from '../../builds/list/list-approvals.ts'
-import { isAllowed, mayDo, projectsOf, type Actor } from '../../identity/actor.ts'
-import { followAccount, type AccountChanges, type Change, type CountsByProject } from './account-changes.ts'
+import { isAllowed, mayDo, type Actor } from '../../identity/actor.ts'
+import { followAccount, type AccountChanges, type Change } from './account-changes.ts'
+import { NO_PLACE } from '../../store/places.ts'
+import type { PlaceCounts } from './account-reader.ts'
 import type { AccountPlace } from './cursor.ts'
 import { UNTIL_WOKEN, type Send, type Source } from './source.ts'
 
@@ -39,7 +41,6 @@ export function openAccountSource(app: App, { actor, cursor, onChange }: Account
   const key = ACCOUNT_KEY
   const follower = followAccount(app, onChange)
   const { changes } = follower
-  const projects = projectsOf(actor, 'see-builds')
   let number: number | undefined
   let place = cursor
   let counts = ''
@@ -52,7 +53,7 @@ export function openAccountSource(app: App, { actor, cursor, onChange }: Account
   }
 
   async function sendCounts(send: Send): Promise<void> {
-    const own = sumCounts(changes.counts, projects)
+    const own = sumCounts(changes.counts, actor)
     const json = JSON.stringify(own)
     if (json === counts) return
     counts = json
@@ -97,14 +98,14 @@ function placeOf({ readAt, id }: AccountChanges): AccountPlace {
 }
 
 /** Returns what the caller may see of a change; undefined for nothing. */
-function showChange({ change, projectId }: Change, actor: Actor): AccountChange | undefined {
+function showChange({ change, place = NO_PLACE }: Change, actor: Actor): AccountChange | undefined {
   const noun = change.noun === 'gone' ? change.of : change.noun
   const needed = RIGHTS_OF[noun]
-  if (!mayDo(actor, needed, projectId ?? null)) return undefined
+  if (!mayDo(actor, needed, place)) return undefined
   if (change.noun === 'approval')
     return {
       ...change,
-      item: { ...change.item, may: change.item.decision === undefined && mayDecide(actor, projectId ?? null) },
+      item: { ...change.item, may: change.item.decision === undefined && mayDecide(actor, place) },
     }
   if (change.noun !== 'build' || isAllowed(actor, needed.right) || change.item.waiting === undefined) return change
   // The caller may not see all builds that hold the limit.
@@ -112,15 +113,15 @@ function showChange({ change, projectId }: Change, actor: Actor): AccountChange 
   return { ...change, item: { ...change.item, waiting } }
 }
 
-/** Adds the counts of the projects that the caller may see; of all if undefined. */
-function sumCounts(counts: CountsByProject, projects: readonly string[] | undefined): AccountCounts {
+/** Adds the counts of the builds that the caller may see. */
+function sumCounts(all: readonly PlaceCounts[], actor: Actor): AccountCounts {
   const builds: AccountCounts['builds'] = {}
   let approvals = 0
-  for (const [id, own] of counts) {
-    if (projects !== undefined && (id === null || !projects.includes(id))) continue
-    for (const [status, count] of Object.entries(own.builds) as [keyof typeof builds, number][])
+  for (const { place, counts } of all) {
+    if (!mayDo(actor, RIGHTS_OF.build, place)) continue
+    for (const [status, count] of Object.entries(counts.builds) as [keyof typeof builds, number][])
       builds[status] = (builds[status] ?? 0) + count
-    approvals += own.approvals
+    approvals += counts.approvals
   }
   return { builds, approvals }
 }

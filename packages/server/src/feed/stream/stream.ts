@@ -5,7 +5,7 @@ import { parseStreamTopic, VERSION, type StreamEventData, type StreamEventName, 
 import type { App } from '../../app.ts'
 import { getTerminal } from '../../debug/terminals.ts'
 import { hidden, requireRight, type Actor } from '../../identity/actor.ts'
-import { projectOfBuild } from '../../identity/project-of.ts'
+import { placeOfBuild } from '../../identity/place-of.ts'
 import { COMMAND_SCOPE, requireScope } from '../../identity/scopes.ts'
 import { openEventStream, type EventStream } from '../event-stream.ts'
 import { openAccountSource } from './account-source.ts'
@@ -114,9 +114,9 @@ class Sources implements Disposable {
   /** Throws `not-found`, `forbidden` or `scope-missing` unless the caller may follow the topic. */
   async #requireTopic(topic: BuildTopic): Promise<void> {
     const { actor } = this.#request
-    const projectId = await projectOfBuild(this.#app, topic.build)
-    if (projectId === undefined) throw hidden()
-    requireRight(actor, topic.kind === 'terminal' ? 'debug-builds' : 'see-logs', projectId)
+    const place = await placeOfBuild(this.#app, topic.build)
+    if (place === undefined) throw hidden()
+    requireRight(actor, topic.kind === 'terminal' ? 'debug-builds' : 'see-logs', place)
     if (topic.kind !== 'terminal') return
     requireScope(actor, COMMAND_SCOPE)
     await getTerminal(this.#app, { buildId: topic.build }, topic.terminal)

@@ -10,10 +10,16 @@ const STATES: Readonly<Record<CommitStatus['state'], string>> = {
   error: 'FAILED',
 }
 
+/**
+ * Name that Git needs for access tokens of repositories, projects and workspaces. The API takes these tokens as bearer tokens only
+ * (https://support.atlassian.com/bitbucket-cloud/docs/using-access-tokens/).
+ */
+const TOKEN_USER = 'x-token-auth'
+
 export const bitbucketApi: ForgeApi = {
   baseOf: ({ origin, host }) => (host === 'bitbucket.org' ? 'https://api.bitbucket.org/2.0' : `${origin}/2.0`),
   headersOf: ({ username, password }) => ({
-    authorization: username === undefined ? `Bearer ${password}` : basicAuth(username, password),
+    authorization: username === undefined || username === TOKEN_USER ? `Bearer ${password}` : basicAuth(username, password),
   }),
   status: (status) => ({
     path: `/repositories/${pathOf(status.repo, 'commit', status.revision, 'statuses/build')}`,

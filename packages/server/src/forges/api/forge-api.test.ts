@@ -55,7 +55,8 @@ test('sends the token in a header, as each forge wants it', () => {
   }
   for (const forge of FORGES)
     expect(FORGE_APIS[forge].headersOf({ username: 'ann', password: 't0ken' })).toMatchObject(expected[forge])
-  expect(FORGE_APIS.bitbucket.headersOf({ password: 't0ken' })).toMatchObject({ authorization: 'Bearer t0ken' })
+  for (const username of [undefined, 'x-token-auth'])
+    expect(FORGE_APIS.bitbucket.headersOf({ username, password: 't0ken' })).toMatchObject({ authorization: 'Bearer t0ken' })
 })
 
 function read<T>(listing: Listing<T> | undefined, body: unknown, headers: ForgePage['headers'] = {}): Page<T> {

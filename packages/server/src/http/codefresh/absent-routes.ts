@@ -15,9 +15,6 @@ const LISTS: readonly Absent[] = [
   { path: '/api/helm/repos', what: 'Helm repositories', scope: 'context:read' },
   { path: '/api/compositions', what: 'stored compositions, which are contexts of type yaml', scope: 'context:read' },
   { path: '/api/environments', what: 'environments of compositions', scope: 'build:read' },
-  { path: '/api/hermes/triggers', what: 'triggers outside of pipelines', scope: 'pipeline:read' },
-  { path: '/api/hermes/events', what: 'events of such triggers', scope: 'pipeline:read' },
-  { path: '/api/hermes/types', what: 'types of such events', scope: 'pipeline:read' },
 ]
 
 export function absentRoutes(): Route[] {

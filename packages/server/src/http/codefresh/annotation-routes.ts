@@ -1,10 +1,12 @@
 /** Annotations for public clients, which write one at a time and call builds workflows. */
 import { sha256 } from '@windlass/kit'
 import type { AnnotatedEntity } from '@windlass/plan'
-import { AnnotationName, AnnotationValue, type Annotations } from '@windlass/protocol'
+import { AnnotationName, AnnotationValue, type Annotations, type Right } from '@windlass/protocol'
 import { z } from 'zod'
 import { getAnnotated, putAnnotations, readAnnotations, removeAnnotations } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
+import { hidden, placesOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { placeOfAnnotated } from '../../identity/place-of.ts'
 import { done, ok, route, type Route } from '../route.ts'
 
 /** Name of the kind of entity for clients -> name for Windlass. */
@@ -40,6 +42,19 @@ function namedOf({ entityId: id, entityType }: Entity): { id: string; entity: An
   return { id, entity: ENTITIES[entityType] }
 }
 
+interface Asked {
+  readonly entity: Entity
+  readonly right: Right
+}
+
+/** Throws unless the caller has the right for the entity. */
+async function requireRole(app: App, actor: Actor, { entity, right }: Asked): Promise<void> {
+  if (placesOf(actor, right) === undefined) return
+  const place = await placeOfAnnotated(app, namedOf(entity))
+  if (place === undefined) throw hidden()
+  requireRight(actor, right, place)
+}
+
 export function publicAnnotationRoutes(app: App): Route[] {
   const read = async (entity: Entity): Promise<Annotations> =>
     readAnnotations(app.store.query, await getAnnotated(app.store.query, app.accountId, namedOf(entity)))
@@ -48,17 +63,23 @@ export function publicAnnotationRoutes(app: App): Route[] {
       summary: 'List the annotations of an entity',
       allow: 'see-builds',
       scope: 'build:read',
+      project: 'handler',
       query: Entity,
       replies: { 200: z.array(PublicAnnotation) },
-      handle: async ({ query }) => ok(toPublic(app, query, await read(query))),
+      async handle({ query, actor }) {
+        await requireRole(app, actor, { entity: query, right: 'see-builds' })
+        return ok(toPublic(app, query, await read(query)))
+      },
     }),
     route('POST', '/api/annotations', {
       summary: 'Set an annotation and keep the others; `display` names the one that lists show',
       allow: 'annotate',
       scope: 'build:write',
+      project: 'handler',
       body: Entity.extend({ key: AnnotationName, value: AnnotationValue.default(''), display: AnnotationName.optional() }),
       replies: { 200: PublicAnnotation },
-      async handle({ body: { key, value, display, ...entity } }) {
+      async handle({ body: { key, value, display, ...entity }, actor }) {
+        await requireRole(app, actor, { entity, right: 'annotate' })
         const shown = display === key ? { display } : {}
         const all = await putAnnotations(app, namedOf(entity), { values: { [key]: value }, ...shown })
         return ok(toPublic(app, entity, all).find((one) => one.key === key))
@@ -68,9 +89,11 @@ export function publicAnnotationRoutes(app: App): Route[] {
       summary: 'Remove an annotation, or all annotations of an entity',
       allow: 'annotate',
       scope: 'build:write',
+      project: 'handler',
       query: Entity.extend({ key: z.string().max(200).optional() }),
       replies: { 204: 'nothing' },
-      async handle({ query: { key, ...entity } }) {
+      async handle({ query: { key, ...entity }, actor }) {
+        await requireRole(app, actor, { entity, right: 'annotate' })
         const names = key === undefined ? Object.keys((await read(entity)).values) : [key]
         await removeAnnotations(app, namedOf(entity), names)
         return done

@@ -7,7 +7,7 @@ import type { App } from '../../app.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { decideApproval } from '../../builds/lifecycle/approve.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { nameOf } from '../../identity/actor.ts'
+import { nameOf, placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import { searchBuilds } from '../../store/builds/search.ts'
 import type { BuildRow } from '../../store/schema.ts'
@@ -73,7 +73,7 @@ function requireDirect({ actor, headers }: Pick<Caller, 'actor' | 'headers'>): v
 }
 
 function startRoutes(app: App): Route[] {
-  const common = { ...writes, readsDocument: true, body: RunInput, replies: { 200: z.string() } } as const
+  const common = { ...writes, project: 'handler', readsDocument: true, body: RunInput, replies: { 200: z.string() } } as const
   return [
     route('POST', '/api/pipelines/run/{name}', {
       summary: 'Start a build of a pipeline; returns its id as a JSON string. A repeated `reqId` starts nothing',
@@ -93,6 +93,7 @@ function startRoutes(app: App): Route[] {
     route('GET', '/api/builds/rebuild/{id}', {
       summary: 'Run a build again with the same document, variables and commit; returns the id of the new one as a JSON string',
       ...writes,
+      project: 'build',
       hasEffect: true,
       params: ById,
       readsDocument: true,
@@ -110,6 +111,7 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/builds/{id}', {
       summary: 'Show a build',
       ...reads,
+      project: 'build',
       params: ById,
       replies: { 200: Document },
       async handle({ params: { id } }) {
@@ -120,6 +122,7 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/workflow', {
       summary: 'List builds, newest first',
       ...reads,
+      project: 'handler',
       query: z.object({
         limit: z.coerce.number().int().min(1).max(1000).default(25),
         page: z.coerce.number().int().min(1).max(1_000_000).default(1),
@@ -134,11 +137,12 @@ function readRoutes(app: App): Route[] {
         endDate: Day,
       }),
       replies: { 200: z.object({ workflows: z.object({ docs: z.array(Document), count: z.int() }) }) },
-      async handle({ query: { limit, page, startDate, endDate, trigger, ...query } }) {
+      async handle({ query: { limit, page, startDate, endDate, trigger, ...query }, actor }) {
         const { status, pipeline: pipelines, branchName: branches, revision: revisions, pipelineTriggerId: triggerNames } = query
         const isOther = trigger !== undefined && !trigger.includes('build')
         const filter = {
           accountId: app.accountId,
+          places: placesOf(actor, 'see-builds'),
           ...defined({ status, pipelines, branches, revisions, triggerNames }),
           ...(startDate !== undefined && { from: startDate }),
           ...(endDate !== undefined && { before: endDate + DAY_MS }),
@@ -164,6 +168,7 @@ function decisionRoutes(app: App): Route[] {
       summary: verb === 'approve' ? 'Approve the step that waits for approval' : 'Deny the step that waits for approval',
       allow: 'decide-approvals',
       scope: 'build:write',
+      project: 'build',
       hasEffect: true,
       params: ById,
       replies: { 204: 'nothing' },

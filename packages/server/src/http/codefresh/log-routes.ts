@@ -9,7 +9,8 @@ import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { calledUrl } from '../../tasks/engine-url.ts'
-import { nameOf } from '../../identity/actor.ts'
+import { hidden, nameOf, placesOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { placeOf } from '../../store/places.ts'
 import { requireChild } from '../routes/build.ts'
 import { done, ok, route, type Call, type Route } from '../route.ts'
 import { serveArchive } from './log/archive.ts'
@@ -32,6 +33,7 @@ function progressRoutes(app: App): Route[] {
     route('GET', '/api/progress/{id}', {
       summary: 'Show where the log of a build is: a socket while it runs, a link when it has ended',
       ...reads,
+      project: 'build',
       params: ById,
       replies: { 200: z.looseObject({}) },
       async handle({ params, actor, ...call }) {
@@ -49,6 +51,7 @@ function progressRoutes(app: App): Route[] {
       summary: 'Terminate a build; does nothing if it has ended',
       allow: 'end-builds',
       scope: 'build:write',
+      project: 'build',
       params: ById,
       replies: { 204: 'nothing' },
       async handle({ params: { id }, actor }) {
@@ -60,10 +63,11 @@ function progressRoutes(app: App): Route[] {
     route('GET', '/api/user/firebaseAuth', {
       summary: 'Create a token for the log socket of a build',
       ...reads,
+      project: 'handler',
       query: z.object({ progressId: Id }),
       replies: { 200: z.object({ accessToken: z.string(), url: z.string(), newStructure: z.literal(true) }) },
       async handle({ query, actor, ...call }) {
-        const { id: buildId } = await getBuild(app, query.progressId)
+        const buildId = await requireLogOf(app, actor, query.progressId)
         const url = logUrl(baseUrl(app, call))
         if (url === undefined)
           throw fault('not-supported', {
@@ -125,6 +129,15 @@ async function archiveLink(app: App, { base, actor, id }: Link): Promise<string>
 /** Returns the base URL at which the caller reaches this server. */
 function baseUrl(app: App, { reply, headers }: Pick<Call<unknown, unknown, unknown>, 'reply' | 'headers'>): string {
   return app.configuredUrl ?? calledUrl(reply.request.protocol, headers.host) ?? app.advertisedUrl()
+}
+
+/** Returns the id of a build whose log the caller may read. Throws `forbidden`, and `not-found`, also for a build that the caller must not know. */
+async function requireLogOf(app: App, actor: Actor, id: string): Promise<string> {
+  const build = await findBuild(app.store.query, app.accountId, id)
+  if (build === undefined && placesOf(actor, reads.allow) !== undefined) throw hidden()
+  const found = requireFound(build, `build ${id}`)
+  requireRight(actor, reads.allow, placeOf(found))
+  return found.id
 }
 
 async function getBuild(app: App, id: string): Promise<BuildRow> {

@@ -4,6 +4,8 @@ import { formatLint } from '@windlass/pipeline'
 import { Name, PipelineInput, type Pipeline } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { placesOf, type Actor } from '../../identity/actor.ts'
+import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { createPipeline, putPipeline, removePipeline, showPipeline, showPipelines } from '../../pipelines/pipelines.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
@@ -14,6 +16,7 @@ import {
   listPipelineSettings,
   type PipelineHead,
 } from '../../store/account/pipelines.ts'
+import { isWithin } from '../../store/places.ts'
 import type { PipelineRow } from '../../store/schema.ts'
 import { done, ok, requireShape, route, type Answer, type Route } from '../route.ts'
 import { Document, fillPage, Page, PAGE_BYTES, Range, sliceOf, Texts } from './documents.ts'
@@ -33,11 +36,15 @@ export function publicPipelineRoutes(app: App): Route[] {
 }
 
 function readRoutes(app: App): Route[] {
-  const find = async ({ id, projectId, ...query }: z.output<typeof Listing>): Promise<PipelineHead[]> => {
+  const find = async (actor: Actor, { id, projectId, ...query }: z.output<typeof Listing>): Promise<PipelineHead[]> => {
+    const places = placesOf(actor, 'see-pipelines')
     const labelled = await findLabelled(app, query)
     const heads = await listPipelineHeads(app.store.query, app.accountId)
     const found = heads.filter(
-      (head) => (projectId === undefined || head.project_id === projectId) && labelled?.has(head.id) !== false,
+      (head) =>
+        (projectId === undefined || head.project_id === projectId) &&
+        labelled?.has(head.id) !== false &&
+        isWithin(places, { project: head.project_id, pipeline: head.id }),
     )
     return id === undefined ? found : matching(found, [id].flat())
   }
@@ -45,11 +52,12 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/pipelines', {
       summary: 'List pipelines with their documents, by name',
       ...reads,
+      project: 'handler',
       query: Listing,
       readsDocument: true,
       replies: { 200: Page },
-      async handle({ query }) {
-        const found = await find(query)
+      async handle({ query, actor }) {
+        const found = await find(actor, query)
         const ids = sliceOf(found, query).map((head) => head.id)
         const rows = await listPipelinesById(app.store.query, app.accountId, { ids, maxBytes: PAGE_BYTES })
         const docs = await fillPage(await showPipelines(app, rows), (pipeline) => toListedPipeline(app, pipeline))
@@ -59,16 +67,18 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/pipelines/names', {
       summary: 'List the names of pipelines',
       ...reads,
+      project: 'handler',
       query: Listing,
       replies: { 200: z.array(z.object({ id: z.string(), name: z.string() })) },
-      handle: async ({ query }) => {
+      handle: async ({ query, actor }) => {
         const { limit, offset } = query
-        return ok((await find(query)).slice(offset, offset + limit).map(({ id, name }) => ({ id, name })))
+        return ok((await find(actor, query)).slice(offset, offset + limit).map(({ id, name }) => ({ id, name })))
       },
     }),
     route('GET', '/api/pipelines/{name}', {
       summary: 'Show a pipeline with its document',
       ...reads,
+      project: 'pipeline',
       params: ByName,
       readsDocument: true,
       replies: { 200: Document },
@@ -122,37 +132,45 @@ function writeRoutes(app: App): Route[] {
     route('POST', '/api/pipelines', {
       summary: 'Create a pipeline from a manifest',
       ...writes,
+      project: 'handler',
       readsDocument: true,
       body: PipelineManifest,
       replies: { 200: Document },
-      async handle({ body, settle }) {
+      async handle({ body, actor, settle }) {
         const document = toPipelineDocument(body)
         // Without the text of the stored document, which would have to be parsed in the transaction.
         const answer = (pipeline: Pipeline): Answer => ok(toPublicShape(app, pipeline, document))
-        const pipeline = await createPipeline(app, { input: toInput(document) }, (tx, created) => settle(tx, answer(created)))
-        return answer(pipeline)
+        const creation = { input: toInput(document), authorize: requireWrite(actor) }
+        return answer(await createPipeline(app, creation, (tx, created) => settle(tx, answer(created))))
       },
     }),
     route('PUT', '/api/pipelines/{name}', {
       summary: 'Replace a pipeline by a manifest; refuses an old revision unless the check is disabled',
       ...writes,
+      project: 'pipeline',
       readsDocument: true,
       params: ByName,
       query: z.object({ disableRevisionCheck: Flag, skipTriggerValidation: Flag }),
       body: PipelineManifest,
       replies: { 200: Document },
-      async handle({ params: { name }, query, body }) {
+      async handle({ params: { name }, query, body, actor }) {
         if ((await findPipeline(app.store.query, app.accountId, name)) === undefined) throw missing(name)
         const { revision } = body.metadata
         const isChecked = revision !== undefined && query.disableRevisionCheck !== true
         const precondition = { ifMatch: isChecked ? `"${revision}"` : '*' }
-        const { pipeline } = await putPipeline(app, { name, input: toInput(toPipelineDocument(body)), precondition })
+        const { pipeline } = await putPipeline(app, {
+          name,
+          input: toInput(toPipelineDocument(body)),
+          precondition,
+          authorize: requireWrite(actor),
+        })
         return ok(await toPublicPipeline(app, pipeline))
       },
     }),
     route('DELETE', '/api/pipelines/{name}', {
       summary: 'Delete a pipeline and keep its builds',
       ...writes,
+      project: 'pipeline',
       params: ByName,
       replies: { 204: 'nothing' },
       async handle({ params }) {
@@ -172,6 +190,7 @@ function validatorRoute(app: App): Route {
   return route('POST', '/api/pipelines/yaml/validator', {
     summary: 'Validate a pipeline document; the answer has the texts that clients print',
     ...reads,
+    project: 'handler',
     readsDocument: true,
     body: z.object({ yaml: z.string().max(1_048_576), name: z.string().max(1000).optional() }),
     replies: { 200: z.looseObject({ valid: z.boolean() }) },

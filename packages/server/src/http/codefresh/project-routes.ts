@@ -5,6 +5,8 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
+import { placesOf } from '../../identity/actor.ts'
+import { requireSameName } from '../routes/pipeline.ts'
 import { findProject } from '../../store/account/projects.ts'
 import { done, ok, route, type Answer, type Route } from '../route.ts'
 import { Range, Texts } from './documents.ts'
@@ -62,10 +64,12 @@ export function publicProjectRoutes(app: App): Route[] {
     route('GET', '/api/projects', {
       summary: 'List projects by name',
       ...reads,
+      project: 'handler',
       query: Range.extend({ name: z.string().max(300).optional(), tags: Texts }),
       replies: { 200: z.object({ projects: z.array(PublicProject), count: z.int() }) },
-      async handle({ query: { limit, offset, name = '', tags } }) {
-        const all = tags === undefined ? await listProjectPage(app, { after: undefined, limit: 100_000 }) : []
+      async handle({ query: { limit, offset, name = '', tags }, actor }) {
+        const ids = placesOf(actor, 'see-pipelines')?.projects
+        const all = tags === undefined ? await listProjectPage(app, { after: undefined, limit: 100_000, ids }) : []
         const found = all.filter((one) => one.name.includes(name))
         return ok({ projects: found.slice(offset, offset + limit).map(toPublicProject), count: found.length })
       },
@@ -84,6 +88,7 @@ export function publicProjectRoutes(app: App): Route[] {
     route('GET', '/api/projects/name/{name}', {
       summary: 'Show a project by its name',
       ...reads,
+      project: 'project',
       params: ByName,
       replies: { 200: PublicProject },
       handle: async ({ params }) => ok(toPublicProject(await find(params.name))),
@@ -91,6 +96,7 @@ export function publicProjectRoutes(app: App): Route[] {
     route('GET', '/api/projects/{id}', {
       summary: 'Show a project',
       ...reads,
+      project: 'project',
       params: ById,
       replies: { 200: PublicProject },
       handle: async ({ params }) => ok(toPublicProject(await find(params.id))),
@@ -98,11 +104,13 @@ export function publicProjectRoutes(app: App): Route[] {
     route('PATCH', '/api/projects/{id}', {
       summary: 'Change the name or the variables of a project',
       ...writes,
+      project: 'project',
       params: ById,
       body: ProjectChange,
       replies: { 200: PublicProject },
-      async handle({ params: { id }, body }) {
+      async handle({ params: { id }, body, actor }) {
         const { projectName, variables } = toPublicProject(await find(id))
+        await requireSameName(app, actor, { before: id, after: body.projectName ?? projectName })
         const input = toProjectInput({ projectName, tags: [], variables, ...defined(body) })
         return ok(toPublicProject((await putProject(app, { name: id, input, mustBeNew: false })).project))
       },
@@ -110,6 +118,7 @@ export function publicProjectRoutes(app: App): Route[] {
     route('DELETE', '/api/projects/{id}', {
       summary: 'Delete a project that has no pipelines',
       ...writes,
+      project: 'project',
       params: ById,
       replies: { 204: 'nothing' },
       async handle({ params }) {

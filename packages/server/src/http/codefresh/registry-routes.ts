@@ -11,6 +11,7 @@ import { listImages } from '../../store/account/images.ts'
 import type { ImageRow } from '../../store/schema.ts'
 import { done, ok, requireShape, route, type Answer, type Route } from '../route.ts'
 import { Page, Range, Texts, type Document } from './documents.ts'
+import { placesOf } from '../../identity/actor.ts'
 
 const reads = { allow: 'see-contexts', scope: 'context:read' } as const
 const writes = { allow: 'change-contexts', scope: 'context:write' } as const
@@ -96,6 +97,7 @@ function imagesRoute(app: App): Route {
     summary: 'List images of builds, newest first, of all registries',
     allow: 'see-builds',
     scope: 'build:read',
+    project: 'handler',
     query: Range.extend({
       tag: Texts,
       sha: z.string().max(300).optional(),
@@ -104,8 +106,12 @@ function imagesRoute(app: App): Route {
       'filter[internalImageId]': z.string().max(300).optional(),
     }),
     replies: { 200: Page },
-    async handle({ query: { limit, offset, tag, sha, imageDisplayNameRegex: name, 'filter[internalImageId]': id } }) {
-      const rows = await listImages(app.store.query, { accountId: app.accountId, limit: MAX_SEARCHED })
+    async handle({ query: { limit, offset, tag, sha, imageDisplayNameRegex: name, 'filter[internalImageId]': id }, actor }) {
+      const rows = await listImages(app.store.query, {
+        accountId: app.accountId,
+        places: placesOf(actor, 'see-builds'),
+        limit: MAX_SEARCHED,
+      })
       const isFound = (row: ImageRow): boolean => {
         const { tags, digest, imageId } = toImage(row)
         const isNamed = name === undefined || [name].flat().some((part) => row.name.includes(part))

@@ -16,6 +16,8 @@ import { publicProjectRoutes } from './project-routes.ts'
 import { publicRegistryRoutes } from './registry-routes.ts'
 import { runtimeEnvironmentRoutes } from './runtime-environments.ts'
 import { publicStepTypeRoutes } from './step-type-routes.ts'
+import { publicEventRoutes } from './trigger-event-routes.ts'
+import { publicTriggerRoutes } from './trigger-routes.ts'
 import { userRoutes } from './user-routes.ts'
 
 /** Returns all routes of `/api`. */
@@ -36,6 +38,8 @@ export function codefreshRoutes(app: App, authenticator: Authenticator): Route[]
     ...publicStepTypeRoutes(app),
     ...publicAnnotationRoutes(app),
     ...badgeRoutes(app),
+    ...publicTriggerRoutes(app),
+    ...publicEventRoutes(app),
     ...absentRoutes(),
   ]
 }

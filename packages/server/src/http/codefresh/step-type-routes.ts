@@ -36,6 +36,7 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/step-types', {
       summary: 'List the latest version of each step type with its manifest, by name',
       ...reads,
+      project: 'handler',
       query: Listing,
       readsDocument: true,
       replies: { 200: Page },
@@ -48,6 +49,7 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/step-types/{name}', {
       summary: 'Show a step type: the latest version, or the one in `name:version`',
       ...reads,
+      project: 'handler',
       params: ByName,
       readsDocument: true,
       replies: { 200: Document },
@@ -63,6 +65,7 @@ function readRoutes(app: App): Route[] {
     route('GET', '/api/step-types/{name}/versions', {
       summary: 'List the versions of a step type, latest first',
       ...reads,
+      project: 'handler',
       params: ByName,
       replies: { 200: z.array(z.string()) },
       handle: async ({ params }) => ok((await listVersions(app, params.name)).map(({ version }) => version)),

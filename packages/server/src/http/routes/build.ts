@@ -32,7 +32,7 @@ import { describePlan } from '../../builds/preview/build-plan.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
-import { nameOf, projectsOf } from '../../identity/actor.ts'
+import { nameOf, placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
@@ -143,7 +143,7 @@ function reads(app: App): Route[] {
       project: 'handler',
       query: BuildQuery,
       replies: { 200: page(Build) },
-      handle: async ({ query, actor }) => ok(await listBuildPage(app, query, projectsOf(actor, 'see-builds'))),
+      handle: async ({ query, actor }) => ok(await listBuildPage(app, query, placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/counts', {
       summary: 'Count builds by their status, project, pipeline, branch, initiator, runtime, trigger or reason',
@@ -152,7 +152,7 @@ function reads(app: App): Route[] {
       project: 'handler',
       query: BuildCountsQuery,
       replies: { 200: BuildCounts },
-      handle: async ({ query, actor }) => ok(await countBuilds(app, query, projectsOf(actor, 'see-builds'))),
+      handle: async ({ query, actor }) => ok(await countBuilds(app, query, placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}', {
       summary: 'Show a build with its steps and attempts',
@@ -163,7 +163,7 @@ function reads(app: App): Route[] {
       replies: { 200: Build },
       async handle({ params, actor }) {
         const row = await getBuild(app, params.id)
-        const waits = await explainWaits(app, [row], projectsOf(actor, 'see-builds'))
+        const waits = await explainWaits(app, [row], placesOf(actor, 'see-builds'))
         return ok({ ...(await describeBuild(app, row)), ...present({ waiting: waits.get(row.id) }) })
       },
     }),
@@ -184,7 +184,7 @@ function reads(app: App): Route[] {
       params: ById,
       replies: { 200: RelatedBuilds },
       handle: async ({ params, actor }) =>
-        ok(await relatedBuilds(app, await getBuild(app, params.id), projectsOf(actor, 'see-builds'))),
+        ok(await relatedBuilds(app, await getBuild(app, params.id), placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/builds/{id}/wait', {
       summary: 'Wait for the end of a build',

@@ -2,7 +2,7 @@
 import { EventTriggerInput, page, PipelineEventTrigger, TriggerQuery } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { present } from '../../builds/lifecycle/view.ts'
-import { projectsOf } from '../../identity/actor.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import {
   createEventTrigger,
@@ -25,8 +25,8 @@ export function eventTriggerRoutes(app: App): Route[] {
       query: TriggerQuery,
       replies: { 200: page(PipelineEventTrigger) },
       async handle({ query: { pipeline, cursor, limit }, actor }) {
-        const projectIds = projectsOf(actor, 'see-pipelines')
-        const items = await listEventTriggerPage(app, { pipeline, projectIds, after: cursor, limit })
+        const places = placesOf(actor, 'see-pipelines')
+        const items = await listEventTriggerPage(app, { pipeline, places, after: cursor, limit })
         return ok({ items, ...present({ next: items.length === limit ? items.at(-1)?.id : undefined }) })
       },
     }),

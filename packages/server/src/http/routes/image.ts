@@ -2,13 +2,14 @@
 import { Image, ImageQuery, page } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { projectsOf } from '../../identity/actor.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { describeImage, toImage } from '../../images/images.ts'
 import { findImage, listImages } from '../../store/account/images.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import { ok, route, type Route } from '../route.ts'
+import type { Places } from '../../store/places.ts'
 
 /** The id of the image on this server or on a Docker daemon, its digest, or `name:tag` (with `%2F` for slashes). */
 const ByImage = z.object({ id: z.string().min(1).max(500) })
@@ -22,7 +23,7 @@ export function imageRoutes(app: App): Route[] {
       project: 'handler',
       query: ImageQuery,
       replies: { 200: page(Image) },
-      handle: async ({ query, actor }) => ok(await listPage(app, query, projectsOf(actor, 'see-builds'))),
+      handle: async ({ query, actor }) => ok(await listPage(app, query, placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/images/{id}', {
       summary: 'Show an image with its metadata and annotations',
@@ -43,7 +44,7 @@ export function imageRoutes(app: App): Route[] {
 async function listPage(
   app: App,
   filter: z.output<typeof ImageQuery>,
-  projectIds: readonly string[] | undefined,
+  places: Places | undefined,
 ): Promise<{ items: Image[]; next?: string }> {
   const { query } = app.store
   const { pipeline: name, build: buildId, limit, cursor: before } = filter
@@ -53,7 +54,7 @@ async function listPage(
     accountId: app.accountId,
     pipelineId: pipeline?.id,
     buildId,
-    projectIds,
+    places,
     name: filter.name,
     before,
     limit,

@@ -15,6 +15,8 @@ import { findLastStream, type StreamKey } from '../../store/builds/streams.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { isKnownTag } from '../known-tag.ts'
 import { ok, route, type Answer, type Route } from '../route.ts'
+import { readQuotas } from '../../pipelines/projects.ts'
+import { findProject } from '../../store/account/projects.ts'
 
 const ById = z.object({ id: Id })
 /** Lines that no longer change, of an attempt that the caller names. Other users of the browser do not get them. */
@@ -109,6 +111,7 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
 /** Throws `not-found` also if the log has expired. */
 async function getKeptBuild(app: App, id: string): Promise<BuildRow> {
   const build = await getBuild(app, id)
-  if (build.logs_expired_at !== null) throw expiredLog()
-  return build
+  if (build.logs_expired_at === null) return build
+  const project = build.project_id === null ? undefined : await findProject(app.store.query, app.accountId, build.project_id)
+  throw expiredLog(project && { name: project.name, quotas: readQuotas(project) })
 }

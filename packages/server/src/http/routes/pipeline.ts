@@ -6,13 +6,14 @@ import {
   PipelineInput,
   Project,
   ProjectInput,
+  ProjectQuotasInput,
   Validation,
   ValidationInput,
 } from '@windlass/protocol'
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { projectsOf, type Actor } from '../../identity/actor.ts'
+import { placesOf, type Actor } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import {
@@ -26,7 +27,7 @@ import {
 } from '../../pipelines/pipelines.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
-import { listProjectPage, putProject, removeProject, showProject } from '../../pipelines/projects.ts'
+import { listProjectPage, putProject, putQuotas, removeProject, showProject } from '../../pipelines/projects.ts'
 import { findPipeline } from '../../store/account/pipelines.ts'
 import { findProject } from '../../store/account/projects.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
@@ -44,8 +45,8 @@ export function pipelineRoutes(app: App): Route[] {
       query: PageQuery,
       replies: { 200: page(Pipeline) },
       async handle({ query, actor }) {
-        const projectIds = projectsOf(actor, 'see-pipelines')
-        const items = await listPage(app, { after: query.cursor, limit: query.limit, projectIds })
+        const places = placesOf(actor, 'see-pipelines')
+        const items = await listPage(app, { after: query.cursor, limit: query.limit, places })
         return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
       },
     }),
@@ -133,8 +134,12 @@ export function pipelineRoutes(app: App): Route[] {
 }
 
 /** Throws `forbidden` if the project gets another name and the caller has no role for the installation. The name could tell which other projects exist. */
-async function requireSameName(app: App, actor: Actor, name: { readonly before: string; readonly after: string }): Promise<void> {
-  if (projectsOf(actor, 'change-projects') === undefined) return
+export async function requireSameName(
+  app: App,
+  actor: Actor,
+  name: { readonly before: string; readonly after: string },
+): Promise<void> {
+  if (placesOf(actor, 'change-projects') === undefined) return
   const project = await findProject(app.store.query, app.accountId, name.before)
   if (project?.name === name.after) return
   throw fault('forbidden', { message: 'Only a user with a role for the installation may rename a project.' })
@@ -150,7 +155,7 @@ function projectRoutes(app: App): Route[] {
       query: PageQuery,
       replies: { 200: page(Project) },
       async handle({ query, actor }) {
-        const ids = projectsOf(actor, 'see-pipelines')
+        const ids = placesOf(actor, 'see-pipelines')?.projects
         const items = await listProjectPage(app, { after: query.cursor, limit: query.limit, ids })
         return ok({ items, ...present({ next: items.length === query.limit ? items.at(-1)?.name : undefined }) })
       },
@@ -198,6 +203,15 @@ function projectRoutes(app: App): Route[] {
         })
         return isNew ? created(project) : ok(project)
       },
+    }),
+    route('PUT', '/v1/projects/{name}/quotas', {
+      summary: 'Replace the quotas of a project: concurrent builds, and what is kept of builds and logs',
+      allow: 'set-quotas',
+      scope: 'account:write',
+      params: ByName,
+      body: ProjectQuotasInput,
+      replies: { 200: Project },
+      handle: async ({ params, body }) => ok(await putQuotas(app, params.name, body)),
     }),
     route('DELETE', '/v1/projects/{name}', {
       summary: 'Delete a project that has no pipelines',

@@ -17,7 +17,7 @@ import { listApprovalPage } from '../../builds/list/list-approvals.ts'
 import { readQueue } from '../../builds/list/queue.ts'
 import { search } from '../../builds/list/search.ts'
 import { previewBuild } from '../../builds/preview/preview-build.ts'
-import { projectsOf } from '../../identity/actor.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { ok, route, type Route } from '../route.ts'
 
 export function queueRoutes(app: App): Route[] {
@@ -28,7 +28,7 @@ export function queueRoutes(app: App): Route[] {
       scope: 'build:read',
       project: 'handler',
       replies: { 200: Queue },
-      handle: async ({ actor }) => ok(await readQueue(app, projectsOf(actor, 'see-builds'))),
+      handle: async ({ actor }) => ok(await readQueue(app, placesOf(actor, 'see-builds'))),
     }),
     route('GET', '/v1/approvals', {
       summary: 'List the approvals of all builds: open ones, or decided ones',

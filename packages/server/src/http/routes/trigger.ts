@@ -3,7 +3,7 @@ import { page, PipelineTrigger, TriggerInput, TriggerQuery, TriggerTest, Trigger
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { present } from '../../builds/lifecycle/view.ts'
-import { projectsOf } from '../../identity/actor.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { createTrigger, getTrigger, listTriggerPage, putTrigger, removeTrigger, showTrigger } from '../../triggers/triggers.ts'
 import { tryEvent } from '../../triggers/try-event.ts'
@@ -22,8 +22,8 @@ export function triggerRoutes(app: App): Route[] {
       query: TriggerQuery,
       replies: { 200: page(PipelineTrigger) },
       async handle({ query: { pipeline, cursor, limit }, actor }) {
-        const projectIds = projectsOf(actor, 'see-pipelines')
-        const items = await listTriggerPage(app, { pipeline, projectIds, after: cursor, limit })
+        const places = placesOf(actor, 'see-pipelines')
+        const items = await listTriggerPage(app, { pipeline, places, after: cursor, limit })
         return ok({ items, ...present({ next: items.length === limit ? items.at(-1)?.id : undefined }) })
       },
     }),
@@ -49,7 +49,7 @@ export function triggerRoutes(app: App): Route[] {
       readsDocument: true,
       body: TriggerTestInput,
       replies: { 200: TriggerTest },
-      handle: async ({ body, actor }) => ok(await tryEvent(app, body, projectsOf(actor, 'see-pipelines'))),
+      handle: async ({ body, actor }) => ok(await tryEvent(app, body, placesOf(actor, 'see-pipelines'))),
     }),
     route('GET', '/v1/triggers/{name}', {
       summary: 'Show a trigger, by its id or as pipeline#name',

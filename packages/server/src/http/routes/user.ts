@@ -11,7 +11,7 @@ import {
   Name,
   page,
   PasswordChange,
-  ProjectRoleInput,
+  RoleGrant,
   Session,
   User,
   UserChange,
@@ -25,34 +25,27 @@ import type { App } from '../../app.ts'
 import { decideDeviceLogin, pollDeviceLogin, showDeviceLogin, startDeviceLogin } from '../../identity/device-codes.ts'
 import { acceptInvitation, changePassword, invite } from '../../identity/invitations.ts'
 import type { SignInChecks } from '../../identity/sign-in.ts'
-import {
-  changeUser,
-  createUser,
-  grantProjectRole,
-  listUserPage,
-  removeUser,
-  requireUser,
-  showUser,
-} from '../../identity/users.ts'
+import { changeUser, createUser, grantRole, listUserPage, removeUser, requireUser, showUser } from '../../identity/users.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 import { NO_STORE, SIGN_INS_PER_MINUTE } from './session.ts'
 
 /** The name or id of a user. */
 const ByUser = z.object({ name: z.string().min(1).max(100) })
 const ByProjectRole = ByUser.extend({ project: Name })
+const ByPipelineRole = ByUser.extend({ pipeline: Name })
 const ByCode = z.object({ code: UserCode })
 
 /** Logins of command lines per minute and address whose code was wrong. A poll with an expired code counts. */
 const POLLS_PER_MINUTE = 60
 
 export function userRoutes(app: App, checks: SignInChecks): Route[] {
-  return [...manage(app, checks), ...passwords(app, checks), ...deviceLogin(app)]
+  const forget = (keys: readonly string[]): void => {
+    for (const key of keys) checks.authenticator.forget(key)
+  }
+  return [...manage(app, forget), ...grants(app, forget), ...passwords(app, checks), ...deviceLogin(app)]
 }
 
-function manage(app: App, { authenticator }: SignInChecks): Route[] {
-  const forget = (keys: readonly string[]): void => {
-    for (const key of keys) authenticator.forget(key)
-  }
+function manage(app: App, forget: (keys: readonly string[]) => void): Route[] {
   return [
     route('GET', '/v1/users', {
       summary: 'List users and service accounts by name',
@@ -119,16 +112,21 @@ function manage(app: App, { authenticator }: SignInChecks): Route[] {
         return answer(await invite(app, params.name, (tx, invitation) => settle(tx, answer(invitation))))
       },
     }),
+  ]
+}
+
+function grants(app: App, forget: (keys: readonly string[]) => void): Route[] {
+  return [
     route('PUT', '/v1/users/{name}/projects/{project}', {
       summary: 'Give a user a role in a project',
       allow: 'grant-project-roles',
       scope: 'user:write',
       project: 'project',
       params: ByProjectRole,
-      body: ProjectRoleInput,
+      body: RoleGrant,
       replies: { 200: User },
       async handle({ params: { name, project }, body: { role } }) {
-        const { user, keys } = await grantProjectRole(app, { user: name, project, role })
+        const { user, keys } = await grantRole(app, { user: name, at: { project }, role })
         forget(keys)
         return ok(user)
       },
@@ -141,7 +139,33 @@ function manage(app: App, { authenticator }: SignInChecks): Route[] {
       params: ByProjectRole,
       replies: { 204: 'nothing' },
       async handle({ params: { name, project } }) {
-        forget((await grantProjectRole(app, { user: name, project, role: undefined })).keys)
+        forget((await grantRole(app, { user: name, at: { project }, role: undefined })).keys)
+        return done
+      },
+    }),
+    route('PUT', '/v1/users/{name}/pipelines/{pipeline}', {
+      summary: 'Give a user a role for a pipeline',
+      allow: 'grant-pipeline-roles',
+      scope: 'user:write',
+      project: 'pipeline',
+      params: ByPipelineRole,
+      body: RoleGrant,
+      replies: { 200: User },
+      async handle({ params: { name, pipeline }, body: { role } }) {
+        const { user, keys } = await grantRole(app, { user: name, at: { pipeline }, role })
+        forget(keys)
+        return ok(user)
+      },
+    }),
+    route('DELETE', '/v1/users/{name}/pipelines/{pipeline}', {
+      summary: 'Take the role of a user for a pipeline',
+      allow: 'grant-pipeline-roles',
+      scope: 'user:write',
+      project: 'pipeline',
+      params: ByPipelineRole,
+      replies: { 204: 'nothing' },
+      async handle({ params: { name, pipeline } }) {
+        forget((await grantRole(app, { user: name, at: { pipeline }, role: undefined })).keys)
         return done
       },
     }),

@@ -14,7 +14,7 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
-import { projectsOf } from '../../identity/actor.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { findWebhook } from '../../store/triggers/webhooks.ts'
 import { listDeliveryPage, replayDelivery, showDelivery } from '../../triggers/deliveries.ts'
 import { MAX_DELIVERY_BYTES, receiveDelivery } from '../../triggers/receive.ts'
@@ -108,7 +108,7 @@ function deliveryRoutes(app: App): Route[] {
       project: 'handler',
       query: DeliveryQuery,
       replies: { 200: page(Delivery) },
-      handle: async ({ query, actor }) => ok(await listDeliveryPage(app, query, projectsOf(actor, 'see-pipelines'))),
+      handle: async ({ query, actor }) => ok(await listDeliveryPage(app, query, placesOf(actor, 'see-pipelines'))),
     }),
     route('GET', '/v1/deliveries/{id}', {
       summary: 'Show a delivery with the rules of each trigger, and its body',
@@ -117,7 +117,7 @@ function deliveryRoutes(app: App): Route[] {
       project: 'handler',
       params: ById,
       replies: { 200: Delivery },
-      handle: async ({ params, actor }) => ok(await showDelivery(app, params.id, projectsOf(actor, 'see-pipelines'))),
+      handle: async ({ params, actor }) => ok(await showDelivery(app, params.id, placesOf(actor, 'see-pipelines'))),
     }),
     route('POST', '/v1/deliveries/{id}/replay', {
       summary: 'Process the event of a delivery again, as a new delivery, against the triggers as they are now',
@@ -128,7 +128,7 @@ function deliveryRoutes(app: App): Route[] {
       replies: { 202: Delivery },
       async handle({ params, actor, settle }) {
         const answer = (delivery: Delivery): Answer => ({ status: 202, body: delivery })
-        const replay = { id: params.id, projectIds: projectsOf(actor, 'start-builds') }
+        const replay = { id: params.id, places: placesOf(actor, 'start-builds') }
         return answer(await replayDelivery(app, replay, (tx, delivery) => settle(tx, answer(delivery))))
       },
     }),

@@ -1,6 +1,7 @@
 import type { ImageRow } from '../schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
+import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'
 
 /** Stores an image. A later image with the same name of the same step replaces it. */
 export async function saveImage(tx: Tx, image: ImageRow): Promise<void> {
@@ -64,8 +65,8 @@ export interface ImageFilter {
   readonly accountId: string
   readonly pipelineId?: string | undefined
   readonly buildId?: string | undefined
-  /** Only images of builds of these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only images of builds of these places. */
+  readonly places?: Places | undefined
   readonly name?: string | undefined
   /** Only images with a smaller id. */
   readonly before?: string | undefined
@@ -77,10 +78,10 @@ export async function listImages(query: Query, filter: ImageFilter): Promise<Ima
   let select = query.selectFrom('image').selectAll().where('account_id', '=', filter.accountId)
   if (filter.pipelineId !== undefined) select = select.where('pipeline_id', '=', filter.pipelineId)
   if (filter.buildId !== undefined) select = select.where('build_id', '=', filter.buildId)
-  const { projectIds } = filter
-  if (projectIds !== undefined)
+  const { places } = filter
+  if (places !== undefined)
     select = select.where('build_id', 'in', (of) =>
-      of.selectFrom('build').select('build.id').where('build.project_id', 'in', projectIds),
+      of.selectFrom('build').select('build.id').where(withinPlaces(places, BUILD_PLACE)),
     )
   if (filter.name !== undefined) select = select.where('name', '=', filter.name)
   if (filter.before !== undefined) select = select.where('id', '<', filter.before)

@@ -1,6 +1,7 @@
 import type { BuildStatus } from '@windlass/plan'
 import type { SharedLinkRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
+import { withinPlaces, type Places } from '../places.ts'
 
 export async function insertLink(tx: Tx, link: SharedLinkRow): Promise<void> {
   await tx.query.insertInto('shared_link').values(link).execute()
@@ -26,8 +27,8 @@ export async function countLinks(
 
 export interface LinkFilter {
   readonly accountId: string
-  /** Undefined for all projects. */
-  readonly projectIds: readonly string[] | undefined
+  /** Undefined for all places. */
+  readonly places: Places | undefined
   /** Links that end later. */
   readonly now: number
   readonly after: string | undefined
@@ -41,8 +42,7 @@ export interface NamedLink extends SharedLinkRow {
 }
 
 /** Lists links that have not ended, oldest first. */
-export async function listLinks(query: Query, { accountId, projectIds, now, after, limit }: LinkFilter): Promise<NamedLink[]> {
-  if (projectIds?.length === 0) return []
+export async function listLinks(query: Query, { accountId, places, now, after, limit }: LinkFilter): Promise<NamedLink[]> {
   let select = query
     .selectFrom('shared_link')
     .leftJoin('pipeline', 'pipeline.id', 'shared_link.pipeline_id')
@@ -51,7 +51,8 @@ export async function listLinks(query: Query, { accountId, projectIds, now, afte
     .select(['pipeline.name as pipeline', 'build.number'])
     .where('shared_link.account_id', '=', accountId)
     .where((where) => where.or([where('shared_link.expires_at', 'is', null), where('shared_link.expires_at', '>', now)]))
-  if (projectIds !== undefined) select = select.where('shared_link.project_id', 'in', projectIds)
+  if (places !== undefined)
+    select = select.where(withinPlaces(places, { project: 'shared_link.project_id', pipeline: 'shared_link.pipeline_id' }))
   if (after !== undefined) select = select.where('shared_link.id', '>', after)
   return select.orderBy('shared_link.id').limit(limit).execute()
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { PipelineRow } from '../schema.ts'
 import { preparedOne } from '../database/prepared.ts'
 import type { LimitReader, Query, Tx } from '../store.ts'
+import { withinPlaces, type Places } from '../places.ts'
 
 const findByName = preparedOne((query: Query, accountId: string, name: string) =>
   query
@@ -45,19 +46,28 @@ export async function lockLimitedPipelines(tx: LimitReader, ids: readonly string
     .execute()
 }
 
+/** Lists the pipelines of projects. */
+export async function listPipelinesOfProjects(
+  query: Query,
+  projectIds: readonly string[],
+): Promise<Pick<PipelineRow, 'id' | 'project_id'>[]> {
+  if (projectIds.length === 0) return []
+  return query.selectFrom('pipeline').select(['id', 'project_id']).where('project_id', 'in', projectIds).execute()
+}
+
 export interface PageFilter {
   readonly accountId: string
   readonly after: string | undefined
   readonly limit: number
-  /** Only pipelines of these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only pipelines of these places. */
+  readonly places?: Places | undefined
 }
 
 /** Lists pipelines by name. */
 export async function listPipelines(query: Query, filter: PageFilter): Promise<PipelineRow[]> {
   let select = query.selectFrom('pipeline').selectAll().where('account_id', '=', filter.accountId)
   if (filter.after !== undefined) select = select.where('name', '>', filter.after)
-  if (filter.projectIds !== undefined) select = select.where('project_id', 'in', filter.projectIds)
+  if (filter.places !== undefined) select = select.where(withinPlaces(filter.places, { project: 'project_id', pipeline: 'id' }))
   return select.orderBy('name').limit(filter.limit).execute()
 }
 

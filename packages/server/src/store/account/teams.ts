@@ -1,4 +1,5 @@
 import { prepared } from '../database/prepared.ts'
+import { deleteRolesOf } from './roles.ts'
 import type { TeamMemberRow, TeamRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
 
@@ -31,10 +32,10 @@ export async function saveTeam(tx: Tx, team: TeamRow): Promise<void> {
     .execute()
 }
 
-/** Deletes a team with its memberships and its roles in projects. */
+/** Deletes a team with its memberships and its roles in projects and for pipelines. */
 export async function deleteTeam(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('team_member').where('team_id', '=', id).execute()
-  await tx.query.deleteFrom('project_role').where('subject_id', '=', id).execute()
+  await deleteRolesOf(tx, id)
   await tx.query.deleteFrom('team').where('id', '=', id).execute()
 }
 

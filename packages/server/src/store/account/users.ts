@@ -1,7 +1,8 @@
-import type { InstallationRole, Role } from '@windlass/protocol'
+import type { InstallationRole } from '@windlass/protocol'
 import { preparedOne } from '../database/prepared.ts'
 import { deleteIdentities } from './identities.ts'
-import type { ApiKeyRow, InvitationRow, ProjectRoleRow, UserRow } from '../user-schema.ts'
+import { deleteRolesOf } from './roles.ts'
+import type { ApiKeyRow, InvitationRow, UserRow } from '../user-schema.ts'
 import { deleteNotificationsOf } from '../notifications.ts'
 import type { Query, Tx } from '../store.ts'
 
@@ -64,7 +65,7 @@ export async function endSessionsOf(tx: Tx, userId: string, except?: string): Pr
 export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await endSessionsOf(tx, id)
   for (const table of ['api_key', 'invitation'] as const) await tx.query.deleteFrom(table).where('user_id', '=', id).execute()
-  await deleteProjectRoles(tx, { subject_id: id })
+  await deleteRolesOf(tx, id)
   await deleteNotificationsOf(tx, id)
   await tx.query.deleteFrom('team_member').where('user_id', '=', id).execute()
   await deleteIdentities(tx, id)
@@ -74,23 +75,6 @@ export async function deleteUser(tx: Tx, id: string): Promise<void> {
 /** Returns the ids of the keys of a user. */
 export async function listKeyIds(query: Query, userId: string): Promise<string[]> {
   return (await query.selectFrom('api_key').select('id').where('user_id', '=', userId).execute()).map(({ id }) => id)
-}
-
-export interface NamedProjectRole extends ProjectRoleRow {
-  readonly name: string
-}
-
-/** Lists the roles of subjects in projects, with the names of the projects. */
-export async function listProjectRoles(query: Query, subjectIds: readonly string[]): Promise<NamedProjectRole[]> {
-  if (subjectIds.length === 0) return []
-  return query
-    .selectFrom('project_role')
-    .innerJoin('project', 'project.id', 'project_role.project_id')
-    .selectAll('project_role')
-    .select('project.name')
-    .where('project_role.subject_id', 'in', subjectIds)
-    .orderBy('project.name')
-    .execute()
 }
 
 export interface TeamOfUser {
@@ -109,27 +93,6 @@ export async function listTeamsOfUsers(query: Query, userIds: readonly string[])
     .where('team_member.user_id', 'in', userIds)
     .orderBy('team.name')
     .execute()
-}
-
-/** Gives a role in a project, or takes it if it is undefined. */
-export async function setProjectRole(tx: Tx, of: Omit<ProjectRoleRow, 'role'>, role: Role | undefined): Promise<void> {
-  await tx.query
-    .deleteFrom('project_role')
-    .where('subject_id', '=', of.subject_id)
-    .where('project_id', '=', of.project_id)
-    .execute()
-  if (role !== undefined)
-    await tx.query
-      .insertInto('project_role')
-      .values({ ...of, role })
-      .execute()
-}
-
-export async function deleteProjectRoles(tx: Tx, by: Partial<Pick<ProjectRoleRow, 'subject_id' | 'project_id'>>): Promise<void> {
-  let roles = tx.query.deleteFrom('project_role')
-  if (by.subject_id !== undefined) roles = roles.where('subject_id', '=', by.subject_id)
-  if (by.project_id !== undefined) roles = roles.where('project_id', '=', by.project_id)
-  await roles.execute()
 }
 
 /** Replaces the invitation of a user. */

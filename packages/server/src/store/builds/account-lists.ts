@@ -28,6 +28,7 @@ export async function listNewestBuilds(query: Query, accountId: string, limit: n
 
 export interface StatusCount {
   readonly project_id: string | null
+  readonly pipeline_id: string | null
   readonly status: BuildStatus
   readonly count: number
 }
@@ -36,18 +37,20 @@ export interface StatusCount {
 export async function countLiveBuilds(query: Query, accountId: string): Promise<StatusCount[]> {
   return query
     .selectFrom('build')
-    .select(['project_id', 'status'])
+    .select(['project_id', 'pipeline_id', 'status'])
     .select((of) => of.fn.countAll<number>().as('count'))
     .where('account_id', '=', accountId)
     .where('status', 'in', LIVE_BUILD_STATUSES)
-    .groupBy(['project_id', 'status'])
+    .groupBy(['project_id', 'pipeline_id', 'status'])
     .orderBy('project_id')
+    .orderBy('pipeline_id')
     .orderBy('status')
     .execute()
 }
 
 export interface ApprovalCount {
   readonly project_id: string | null
+  readonly pipeline_id: string | null
   readonly count: number
 }
 
@@ -56,12 +59,13 @@ export async function countOpenApprovals(query: Query, accountId: string): Promi
   return query
     .selectFrom('approval')
     .innerJoin('build', 'build.id', 'approval.build_id')
-    .select('build.project_id')
+    .select(['build.project_id', 'build.pipeline_id'])
     .select((of) => of.fn.countAll<number>().as('count'))
     .where('approval.account_id', '=', accountId)
     .where('approval.decision', 'is', null)
     .where('build.status', 'in', LIVE_BUILD_STATUSES)
-    .groupBy('build.project_id')
+    .groupBy(['build.project_id', 'build.pipeline_id'])
     .orderBy('build.project_id')
+    .orderBy('build.pipeline_id')
     .execute()
 }

@@ -3,6 +3,7 @@ import { LIVE_BUILD_STATUSES } from './builds.ts'
 import type { ApprovalRow, BuildPlanRow, BuildRow } from '../schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
+import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'
 
 /** Lists the approvals of a build, oldest first. The build row must be locked to change one. */
 export async function listApprovals(query: Query, buildId: string): Promise<ApprovalRow[]> {
@@ -88,7 +89,7 @@ export async function listOverdueApprovals(query: Query, filter: { accountId: st
 
 /** An approval with the build that asked for it. */
 export type ApprovalOfBuild = ApprovalRow &
-  Pick<BuildRow, 'number' | 'pipeline' | 'branch' | 'status' | 'started_at' | 'project_id'>
+  Pick<BuildRow, 'number' | 'pipeline' | 'branch' | 'status' | 'started_at' | 'project_id' | 'pipeline_id'>
 
 /** Position in a list of approvals: the time that the list is sorted by, and the key of the approval. */
 export interface ApprovalPlace {
@@ -99,8 +100,8 @@ export interface ApprovalPlace {
 
 export interface ApprovalFilter {
   readonly accountId: string
-  /** Only approvals of builds of these projects. */
-  readonly projectIds: readonly string[] | undefined
+  /** Only approvals of builds of these places. */
+  readonly places: Places | undefined
   readonly after: ApprovalPlace | undefined
   readonly limit: number
 }
@@ -112,9 +113,10 @@ const OF_BUILD = [
   'build.status',
   'build.started_at',
   'build.project_id',
+  'build.pipeline_id',
 ] as const
 
-function selectOfBuilds(query: Query, { accountId, projectIds, limit }: ApprovalFilter) {
+function selectOfBuilds(query: Query, { accountId, places, limit }: ApprovalFilter) {
   const all = query
     .selectFrom('approval')
     .innerJoin('build', 'build.id', 'approval.build_id')
@@ -122,7 +124,7 @@ function selectOfBuilds(query: Query, { accountId, projectIds, limit }: Approval
     .select(OF_BUILD)
     .where('approval.account_id', '=', accountId)
     .limit(limit)
-  return projectIds === undefined ? all : all.where('build.project_id', 'in', [...projectIds])
+  return places === undefined ? all : all.where(withinPlaces(places, BUILD_PLACE))
 }
 
 /** Lists the undecided approvals of builds that have not ended, the one that expires first at the beginning. */

@@ -3,9 +3,10 @@
  * checked row by row. A search examines a limited number of rows of each part, so that its cost does not depend on the number of stored builds.
  */
 import type { BuildStatus, Reason } from '@windlass/plan'
-import { sql, type SelectQueryBuilder } from 'kysely'
+import { sql, type RawBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely'
 import type { BuildRow, Schema } from '../schema.ts'
 import type { Query } from '../store.ts'
+import type { Places } from '../places.ts'
 
 /** A pipeline by its id, or by the name that its builds have if it is not stored. */
 export type PipelineChoice = { readonly id: string } | { readonly name: string }
@@ -15,6 +16,8 @@ export interface BuildFilter {
   readonly accountId: string
   readonly status?: readonly BuildStatus[] | undefined
   readonly projectIds?: readonly string[] | undefined
+  /** Only builds of these places. */
+  readonly places?: Places | undefined
   readonly pipelines?: readonly PipelineChoice[] | undefined
   readonly branches?: readonly string[] | undefined
   readonly number?: number | undefined
@@ -33,8 +36,13 @@ export interface BuildFilter {
   readonly annotations?: readonly { readonly name: string; readonly values: readonly string[] }[] | undefined
 }
 
+const PART = ['status', 'project_id', 'pipeline_id', 'pipeline', 'branch'] as const
+
 /** Columns that start an index that ends with the number. */
-export type Part = Partial<Pick<BuildRow, 'status' | 'project_id' | 'pipeline_id' | 'pipeline' | 'branch'>>
+export interface Part extends Partial<Pick<BuildRow, (typeof PART)[number]>> {
+  /** Only builds outside of these projects, whose builds are in parts of their own. */
+  readonly outside?: readonly string[]
+}
 
 /** A range of build numbers: `floor` is included, `before` is not. */
 export interface NumberRange {
@@ -61,6 +69,7 @@ export function splitFilter(filter: BuildFilter): SplitFilter {
   const unchecked: (readonly Part[])[] = [
     filter.status?.map((status): Part => ({ status })),
     filter.projectIds?.map((id): Part => ({ project_id: id })),
+    filter.places && partsOf(filter.places),
     filter.pipelines?.map((one): Part => ('id' in one ? { pipeline_id: one.id } : { pipeline: one.name })),
     filter.branches?.map((branch): Part => ({ branch })),
   ].filter((axis) => axis !== undefined)
@@ -68,7 +77,7 @@ export function splitFilter(filter: BuildFilter): SplitFilter {
   const checked: (readonly Part[])[] = []
   while (axes.reduce((product, { length }) => product * length, 1) > MAX_PARTS) checked.push(axes.pop() ?? [])
   const combine = (parts: readonly Part[], axis: readonly Part[]): Part[] =>
-    parts.flatMap((part) => axis.map((value) => ({ ...part, ...value })))
+    parts.flatMap((part) => axis.filter((value) => agree(part, value)).map((value) => ({ ...part, ...value })))
   return {
     parts: axes.reduce(combine, [{}]),
     isChecked: checked.length > 0 || hasConditions(filter),
@@ -76,12 +85,32 @@ export function splitFilter(filter: BuildFilter): SplitFilter {
   }
 }
 
+function partsOf({ projects, pipelines }: Places): Part[] {
+  const outside = projects.length === 0 ? {} : { outside: projects }
+  return [...projects.map((id): Part => ({ project_id: id })), ...pipelines.map((id): Part => ({ pipeline_id: id, ...outside }))]
+}
+
+/** Returns false if no build is in both parts. */
+function agree(one: Part, other: Part): boolean {
+  return PART.every((column) => one[column] === undefined || other[column] === undefined || one[column] === other[column])
+}
+
 function distinct(axis: readonly Part[]): Part[] {
   return [...new Map(axis.map((value) => [JSON.stringify(value), value])).values()]
 }
 
 function withAxis<O>(select: Select<O>, axis: readonly Part[]): Select<O> {
-  return select.where((where) => where.or(axis.map((value) => where.and(value))))
+  return select.where((where) =>
+    where.or(
+      axis.map(({ outside, ...columns }) =>
+        outside === undefined ? where.and(columns) : where.and([where.and(columns), isOutside(outside)]),
+      ),
+    ),
+  )
+}
+
+function isOutside(projectIds: readonly string[]): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(project_id is null or project_id not in (${sql.join([...projectIds])}))`
 }
 
 const LISTS = { initiators: 'initiator', triggers: 'trigger_name', runtimes: 'runtime', reasons: 'reason' } as const
@@ -135,7 +164,10 @@ function withText<O>(select: Select<O>, text: string): Select<O> {
 /** Selects the builds of a part in a range of numbers, with the conditions on times and revisions. */
 export function selectPart(query: Query, filter: BuildFilter, { part, range }: { part: Part; range: NumberRange }): Select {
   let select: Select = query.selectFrom('build').where('account_id', '=', filter.accountId)
-  for (const [column, value] of Object.entries(part) as [keyof Part, string][]) select = select.where(column, '=', value)
+  const { outside, ...columns } = part
+  for (const [column, value] of Object.entries(columns) as [(typeof PART)[number], string][])
+    select = select.where(column, '=', value)
+  if (outside !== undefined) select = select.where(isOutside(outside))
   if (filter.number !== undefined) select = select.where('number', '=', filter.number)
   if (filter.revision !== undefined) select = withRevision(select, filter.revision)
   // The plus keeps the databases from using the index of the times: the range of numbers already has the same bounds.

@@ -139,6 +139,23 @@ export async function findEarlierResult(
   return earlier?.status
 }
 
+/** Lists the ids of builds that ended since then without a report of their end, the oldest first. */
+export async function listUnreportedEnds(
+  query: Query,
+  { accountId, since, limit }: { readonly accountId: string; readonly since: number; readonly limit: number },
+): Promise<string[]> {
+  const rows = await query
+    .selectFrom('build')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('end_reported', 'is', null)
+    .where('finished_at', '>=', since)
+    .orderBy('finished_at')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 /** Returns the ids of builds that this build started and that have not ended. */
 export async function listLiveChildren(query: Query, parentId: string): Promise<string[]> {
   const rows = await query

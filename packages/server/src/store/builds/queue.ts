@@ -4,6 +4,7 @@ import type { BuildRow } from '../schema.ts'
 import type { Query } from '../store.ts'
 import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
 import { selectQueued, selectWaiting } from './waiting.ts'
+import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'
 
 const TURN = ['number', 'priority', 'runtime', 'pipeline_id', 'branch', 'trigger_name', 'reason'] as const
 /** A waiting build as far as its turn depends on it. */
@@ -20,10 +21,10 @@ export type QueuedBuild = Pick<BuildRow, (typeof QUEUED)[number]>
 /** Lists the builds that wait for an attempt or for the end of an earlier one, in the order in which they start. */
 export async function listQueued(
   query: Query,
-  { accountId, projectIds }: { readonly accountId: string; readonly projectIds?: readonly string[] | undefined },
+  { accountId, places }: { readonly accountId: string; readonly places?: Places | undefined },
 ): Promise<QueuedBuild[]> {
   let select = selectQueued(query, accountId).select(QUEUED)
-  if (projectIds !== undefined) select = select.where('project_id', 'in', [...projectIds])
+  if (places !== undefined) select = select.where(withinPlaces(places, BUILD_PLACE))
   return select.orderBy('priority', 'desc').orderBy('number').execute()
 }
 

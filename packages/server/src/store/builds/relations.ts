@@ -1,16 +1,17 @@
 /** Builds that belong to a build: by its steps, by repetition, or by branch. */
 import type { BuildRow } from '../schema.ts'
 import type { Query } from '../store.ts'
+import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'
 
 export interface RelationFilter {
   readonly accountId: string
-  /** Only builds of these projects. */
-  readonly projectIds: readonly string[] | undefined
+  /** Only builds of these places. */
+  readonly places: Places | undefined
 }
 
-function select(query: Query, { accountId, projectIds }: RelationFilter) {
+function select(query: Query, { accountId, places }: RelationFilter) {
   const all = query.selectFrom('build').where('account_id', '=', accountId)
-  return projectIds === undefined ? all : all.where('project_id', 'in', [...projectIds])
+  return places === undefined ? all : all.where(withinPlaces(places, BUILD_PLACE))
 }
 
 /** Finds builds by id. */
@@ -25,12 +26,12 @@ export async function findBuilds(query: Query, filter: RelationFilter, ids: read
 /** Lists the builds that the steps of a build started, or that repeat it, oldest first. */
 export async function listDescendants(
   query: Query,
-  { projectIds }: RelationFilter,
+  { places }: RelationFilter,
   { column, id, limit }: { readonly column: 'parent_id' | 'restart_of'; readonly id: string; readonly limit: number },
 ): Promise<BuildRow[]> {
   // Without the account, which related builds share: SQLite would read all of its builds in their order.
   const all = query.selectFrom('build').where(column, '=', id)
-  const seen = projectIds === undefined ? all : all.where('project_id', 'in', [...projectIds])
+  const seen = places === undefined ? all : all.where(withinPlaces(places, BUILD_PLACE))
   return seen.selectAll().orderBy('number').limit(limit).execute()
 }
 

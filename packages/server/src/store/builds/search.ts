@@ -1,11 +1,14 @@
 /** Search of builds by several criteria, a numbered page at a time. Our own lists use a cursor, see `listBuilds`. */
 import type { BuildStatus } from '@windlass/plan'
+import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'
 import type { BuildRow } from '../schema.ts'
 import type { Query } from '../store.ts'
 
 export interface BuildSearch {
   readonly accountId: string
   readonly status?: readonly BuildStatus[]
+  /** Only builds of these places. */
+  readonly places?: Places | undefined
   /** Ids or names. */
   readonly pipelines?: readonly string[]
   readonly branches?: readonly string[]
@@ -34,8 +37,10 @@ export async function searchBuilds(
   return { rows, count: Number(count) }
 }
 
-function matching(query: Query, { accountId, status, pipelines, branches, revisions, triggerNames, from, before }: BuildSearch) {
+function matching(query: Query, { accountId, places, ...search }: BuildSearch) {
+  const { status, pipelines, branches, revisions, triggerNames, from, before } = search
   let select = query.selectFrom('build').where('account_id', '=', accountId)
+  if (places !== undefined) select = select.where(withinPlaces(places, BUILD_PLACE))
   if (status !== undefined) select = select.where('status', 'in', status)
   if (pipelines !== undefined)
     select = select.where((where) => where.or([where('pipeline_id', 'in', pipelines), where('pipeline', 'in', pipelines)]))

@@ -15,9 +15,18 @@ import {
   type Driver,
   type SelectQueryBuilder,
 } from 'kysely'
+import type { PoolConfig } from 'pg'
 import { openLocalBus, type Bus } from './bus.ts'
 import { openPostgresBus } from './postgres-bus.ts'
-import { DATABASE_LIMITS, migrationOptions, openPool, poolOptions, type DatabaseLimits } from './postgres-pool.ts'
+import { findLockHolders, type FindLockHolders } from './lock-holders.ts'
+import {
+  DATABASE_LIMITS,
+  migrationOptions,
+  openPool,
+  poolOptions,
+  unlimitedOptions,
+  type DatabaseLimits,
+} from './postgres-pool.ts'
 import type { Schema } from '../schema.ts'
 import { clearCopies, fetchRows, readCopy, readTransaction, streamRows, type Row, type Snapshot } from './snapshot.ts'
 import { openSqlite, type OpenSqlite } from './sqlite.ts'
@@ -38,8 +47,13 @@ export interface Dialect {
   forShare<DB, TB extends keyof DB, O>(query: Select<DB, TB, O>): Select<DB, TB, O>
   /** Like `forUpdate`, but skips rows that another transaction has locked. */
   skipLocked<DB, TB extends keyof DB, O>(query: Select<DB, TB, O>): Select<DB, TB, O>
-  /** Runs schema migrations on connections without timeouts. */
-  migrate<T>(work: (query: Kysely<Schema>) => Promise<T>): Promise<T>
+  /**
+   * Runs schema migrations on connections without a statement timeout. On PostgreSQL a statement that waits for a lock fails after two seconds, and
+   * `findHolders` tells whose lock it is while the statement waits.
+   */
+  migrate<T>(work: (query: Kysely<Schema>, findHolders?: FindLockHolders) => Promise<T>): Promise<T>
+  /** Runs `work` on connections without timeouts for statements and locks. */
+  withoutLimits<T>(work: (query: Kysely<Schema>) => Promise<T>): Promise<T>
   /** Yields all rows of a table in a transaction, in any order and a few at a time. */
   rowsOf(query: Kysely<Schema>, table: string, columns: readonly string[]): AsyncIterable<Row>
   /** Runs `work` on an unchanging state of the database while others use it. */
@@ -126,6 +140,7 @@ function sqlite(options: DialectOptions): Dialect {
     forShare: (select) => select,
     skipLocked: (select) => select,
     migrate: (work) => work(query),
+    withoutLimits: (work) => work(query),
     rowsOf: streamRows,
     readSnapshot: (work) => readCopy({ folder: options.dataDir, copyTo: database.copyTo, open: openSqliteFile }, work),
     isRetryable: () => false,
@@ -149,6 +164,10 @@ async function postgres(options: DialectOptions, url: string): Promise<Dialect> 
     )
   })
   const query = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  const using = async <T>(connections: PoolConfig, work: (query: Kysely<Schema>) => Promise<T>): Promise<T> => {
+    const own = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(connections, options.log) }) })
+    return work(own).finally(() => own.destroy())
+  }
   return {
     name: 'postgres',
     query,
@@ -158,22 +177,17 @@ async function postgres(options: DialectOptions, url: string): Promise<Dialect> 
     forUpdate: (select) => select.forUpdate(),
     forShare: (select) => select.forShare(),
     skipLocked: (select) => select.forUpdate().skipLocked(),
-    async migrate(work) {
-      const unlimited = new Kysely<Schema>({
-        dialect: new PostgresDialect({ pool: openPool(migrationOptions(url, limits), options.log) }),
-      })
-      return work(unlimited).finally(() => unlimited.destroy())
-    },
+    migrate: (work) => using(migrationOptions(url, limits), (migrating) => work(migrating, () => findLockHolders(query))),
+    withoutLimits: (work) => using(unlimitedOptions(url, limits), work),
     rowsOf: fetchRows,
     async readSnapshot(work) {
       // A slow reader of the snapshot leaves its transaction idle for longer than the transactions of the server may be.
       const unlimited = {
-        ...migrationOptions(url, limits),
+        ...unlimitedOptions(url, limits),
         idle_in_transaction_session_timeout: 0,
         application_name: 'windlass-snapshot',
       }
-      const reading = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(unlimited, options.log) }) })
-      return readTransaction(reading, work).finally(() => reading.destroy())
+      return using(unlimited, (reading) => readTransaction(reading, work))
     },
     isRetryable: isConflict,
     async readTime() {

@@ -64,11 +64,11 @@ test('opens connections with all timeouts', () => {
   })
 })
 
-test('gives migrations no statement timeout, but an idle timeout that releases their locks', () => {
+test('gives migrations no statement timeout, a short one for locks, and an idle timeout that releases their locks', () => {
   const options = migrationOptions(URL, DATABASE_LIMITS)
   const client = new pg.Client(options) as pg.Client & { getStartupConf(): object }
   expect(client.getStartupConf()).not.toHaveProperty('statement_timeout')
-  expect(client.getStartupConf()).not.toHaveProperty('lock_timeout')
+  expect(client.getStartupConf()).toMatchObject({ lock_timeout: '2000', application_name: 'windlass-migrate' })
   expect(client.getStartupConf()).toHaveProperty('idle_in_transaction_session_timeout')
   expect(options).toMatchObject({ query_timeout: 0, keepAlive: true })
 })

@@ -33,6 +33,8 @@ export const DATABASE_LIMITS: DatabaseLimits = {
 /** Query timeout on the client, relative to the statement timeout. It is longer, because usually the database ends the statement itself. */
 const CLIENT_TIMEOUT_FACTOR = 1.2
 const INT8 = 20
+/** Name of the connections that migrate. */
+export const MIGRATION_NAME = 'windlass-migrate'
 const NUMERIC = 1700
 
 const types = {
@@ -64,15 +66,30 @@ export function poolOptions(url: string, limits: DatabaseLimits): pg.PoolConfig 
   }
 }
 
-/** Returns the options for migrations, which have no statement timeout. */
-export function migrationOptions(url: string, limits: DatabaseLimits): pg.PoolConfig {
+/** Returns the options for work without a statement timeout. */
+export function unlimitedOptions(url: string, limits: DatabaseLimits): pg.PoolConfig {
   return {
     ...connectionOptions(url, limits),
     query_timeout: 0,
     max: 2,
     types,
     idle_in_transaction_session_timeout: limits.idleMs,
-    application_name: 'windlass-migrate',
+    application_name: 'windlass-import',
+  }
+}
+
+/**
+ * How long a migration waits for a lock, for example that of a running backup. Queries of servers that need the table wait behind it. It is shorter than
+ * `lockMs`, so they succeed afterwards. Milliseconds.
+ */
+const MIGRATION_LOCK_MS = 2_000
+
+/** Returns the options for migrations. */
+export function migrationOptions(url: string, limits: DatabaseLimits): pg.PoolConfig {
+  return {
+    ...unlimitedOptions(url, limits),
+    lock_timeout: Math.min(MIGRATION_LOCK_MS, limits.lockMs),
+    application_name: MIGRATION_NAME,
   }
 }
 

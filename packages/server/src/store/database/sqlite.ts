@@ -68,13 +68,16 @@ const COPY_PAGES = 256
 const COPY_TRIES = 500
 const COPY_PAUSE_MS = 5
 
-async function copyDatabase(database: DatabaseSync, { from, to }: { readonly from: string; readonly to: string }): Promise<void> {
-  const { bavail, bsize } = statfsSync(dirname(to))
-  const bytes = statSync(from).size
-  if (bytes > bavail * bsize)
-    throw fault('storage-full', {
-      message: `A copy of the database needs ${bytes} bytes in ${dirname(to)}, more than are free there.`,
-    })
+/** Space that must stay free beside a copy, for what the server writes meanwhile: a share of the copy, and at least so many bytes. */
+const MARGIN = { share: 0.1, bytes: 67_108_864 }
+
+interface Copy {
+  readonly from: string
+  readonly to: string
+}
+
+async function copyDatabase(database: DatabaseSync, { from, to }: Copy): Promise<void> {
+  requireSpace({ from, to })
   for (let attempt = 1; ; attempt += 1) {
     try {
       await backup(database, to, { rate: COPY_PAGES })
@@ -84,6 +87,20 @@ async function copyDatabase(database: DatabaseSync, { from, to }: { readonly fro
       await sleep(COPY_PAUSE_MS)
     }
   }
+}
+
+/** Throws `storage-full` if the disk has less space than a copy and its margin need. */
+function requireSpace({ from, to }: Copy): void {
+  // The copy contains the pages of the write-ahead log, too.
+  const bytes = statSync(from).size + (statSync(`${from}-wal`, { throwIfNoEntry: false })?.size ?? 0)
+  const needed = Math.ceil(bytes + Math.max(MARGIN.bytes, bytes * MARGIN.share))
+  const { bavail, bsize } = statfsSync(dirname(to))
+  const free = bavail * bsize
+  if (needed <= free) return
+  throw fault('storage-full', {
+    message: `A copy of the database needs ${needed} bytes in ${dirname(to)}, and ${free} bytes are free.`,
+    hint: 'Free disk space in the data folder of the server, or move it to a larger disk.',
+  })
 }
 
 /** Results of SQLite for a step that has to be repeated (SQLITE_BUSY, SQLITE_LOCKED). node:sqlite reports 0 if the first step gets one of them. */

@@ -39,6 +39,10 @@ import { links } from './050-links.ts'
 import { lists } from './055-lists.ts'
 import { lines } from './054-lines.ts'
 import { startDecisions } from './056-start-decisions.ts'
+import { reportedEnds } from './059-reported-ends.ts'
+import { endedBranches } from './060-ended-branches.ts'
+import { pipelineRoles } from './057-pipeline-roles.ts'
+import { projectQuotas } from './058-project-quotas.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -82,4 +86,8 @@ export const migrations: Record<string, Migration> = {
   '055-lists': lists,
   '054-lines': lines,
   '056-start-decisions': startDecisions,
+  '059-reported-ends': reportedEnds,
+  '060-ended-branches': endedBranches,
+  '057-pipeline-roles': pipelineRoles,
+  '058-project-quotas': projectQuotas,
 }

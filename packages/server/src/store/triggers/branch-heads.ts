@@ -90,7 +90,7 @@ export async function listBranchHeads(query: Query, { webhook_id: webhook, repo 
   return query.selectFrom('branch_head').selectAll().where('webhook_id', '=', webhook).where('repo', '=', repo).execute()
 }
 
-/** Lists the heads of a repository that polling has reported and that are not left yet. */
+/** Lists the heads of a repository that polling has reported and that are not left yet, and those whose end it has reported. */
 export async function listPolledHeads(
   query: Query,
   { account_id: account, repo }: Pick<PolledRepoRow, 'account_id' | 'repo'>,
@@ -100,7 +100,7 @@ export async function listPolledHeads(
     .selectAll()
     .where('account_id', '=', account)
     .where('repo', '=', repo)
-    .where('polled_base', 'is not', null)
+    .where((where) => where.or([where('polled_base', 'is not', null), where('ended_at', 'is not', null)]))
     .execute()
 }
 

@@ -1,6 +1,7 @@
 import type { CronTriggerRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 import { splitTriggerName, type TriggerPage } from './triggers.ts'
+import { withinPlaces } from '../places.ts'
 
 /** A cron trigger with the name of its pipeline. */
 export interface NamedCronTrigger extends CronTriggerRow {
@@ -43,11 +44,12 @@ export async function findCronTriggerOf(
 /** Lists cron triggers, oldest first. */
 export async function listCronTriggers(
   query: Query,
-  { accountId, pipelineId, projectIds, after, limit }: TriggerPage,
+  { accountId, pipelineId, places, after, limit }: TriggerPage,
 ): Promise<NamedCronTrigger[]> {
   let select = selectCronTriggers(query).where('cron_trigger.account_id', '=', accountId)
   if (pipelineId !== undefined) select = select.where('cron_trigger.pipeline_id', '=', pipelineId)
-  if (projectIds !== undefined) select = select.where('pipeline.project_id', 'in', projectIds)
+  if (places !== undefined)
+    select = select.where(withinPlaces(places, { project: 'pipeline.project_id', pipeline: 'pipeline.id' }))
   if (after !== undefined) select = select.where('cron_trigger.id', '>', after)
   return select.orderBy('cron_trigger.id').limit(limit).execute()
 }

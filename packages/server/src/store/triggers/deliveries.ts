@@ -1,6 +1,7 @@
 import { FORGES, REGISTRIES } from '@windlass/protocol'
 import type { DeliveryRow, FiringRow, PipelineRow, Sender } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
+import { withinPlaces, type Places } from '../places.ts'
 
 /** Senders that this server can process. During an upgrade a newer server can store deliveries of others. */
 const SENDERS: readonly Sender[] = [...FORGES, ...REGISTRIES, 'windlass']
@@ -68,8 +69,8 @@ export interface DeliveryFilter {
   readonly webhookId: string | undefined
   readonly repo: string | undefined
   readonly status: DeliveryRow['status'] | undefined
-  /** Only deliveries that were judged for a pipeline of these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only deliveries that were judged for a pipeline of these places. */
+  readonly places?: Places | undefined
   /** Only deliveries before this one. */
   readonly before: { readonly receivedAt: number; readonly id: string } | undefined
   readonly limit: number
@@ -81,14 +82,14 @@ export async function listDeliveries(query: Query, filter: DeliveryFilter): Prom
   if (filter.webhookId !== undefined) select = select.where('webhook_id', '=', filter.webhookId)
   if (filter.repo !== undefined) select = select.where('repo', '=', filter.repo)
   if (filter.status !== undefined) select = select.where('status', '=', filter.status)
-  const { before, projectIds } = filter
-  if (projectIds !== undefined)
+  const { before, places } = filter
+  if (places !== undefined)
     select = select.where('id', 'in', (of) =>
       of
         .selectFrom('delivery_pipeline')
         .innerJoin('pipeline', 'pipeline.id', 'delivery_pipeline.pipeline_id')
         .select('delivery_pipeline.delivery_id')
-        .where('pipeline.project_id', 'in', projectIds),
+        .where(withinPlaces(places, { project: 'pipeline.project_id', pipeline: 'pipeline.id' })),
     )
   if (before !== undefined)
     select = select.where(({ eb, refTuple, tuple }) =>
@@ -101,19 +102,20 @@ export interface Head {
   readonly accountId: string
   readonly repo: string
   readonly branch: string
-  readonly revision: string
+  /** Null for the end of the branch. */
+  readonly revision: string | null
   /** Only deliveries from this time on. */
   readonly since: number
 }
 
-/** Returns true if a call reported this head of a branch. */
+/** Returns true if a call reported this head of a branch, or with null for the commit the end of the branch. */
 export async function hasDeliveryOfHead(query: Query, { accountId, repo, branch, revision, since }: Head): Promise<boolean> {
   const found = await query
     .selectFrom('delivery')
     .select('id')
     .where('account_id', '=', accountId)
     .where('repo', '=', repo)
-    .where('revision', '=', revision)
+    .where('revision', revision === null ? 'is' : '=', revision)
     .where('branch', '=', branch)
     .where('received_at', '>=', since)
     .limit(1)
@@ -191,19 +193,19 @@ const ROWS = 500
 
 export type JudgedPipeline = Pick<PipelineRow, 'id' | 'name'>
 
-/** Lists the pipelines of the projects that a delivery was judged for. */
+/** Lists the pipelines of the places that a delivery was judged for. */
 export async function listPipelinesOfDeliveries(
   query: Query,
-  { deliveryIds, projectIds }: { readonly deliveryIds: readonly string[]; readonly projectIds: readonly string[] },
+  { deliveryIds, places }: { readonly deliveryIds: readonly string[]; readonly places: Places },
 ): Promise<JudgedPipeline[]> {
-  if (deliveryIds.length === 0 || projectIds.length === 0) return []
+  if (deliveryIds.length === 0) return []
   return query
     .selectFrom('delivery_pipeline')
     .innerJoin('pipeline', 'pipeline.id', 'delivery_pipeline.pipeline_id')
     .select(['pipeline.id', 'pipeline.name'])
     .distinct()
     .where('delivery_pipeline.delivery_id', 'in', deliveryIds)
-    .where('pipeline.project_id', 'in', projectIds)
+    .where(withinPlaces(places, { project: 'pipeline.project_id', pipeline: 'pipeline.id' }))
     .execute()
 }
 

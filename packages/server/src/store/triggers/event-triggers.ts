@@ -1,6 +1,7 @@
 import type { EventTriggerRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 import { splitTriggerName, type TriggerPage } from './triggers.ts'
+import { withinPlaces } from '../places.ts'
 
 /** A trigger with the name and the project of its pipeline. */
 export interface NamedEventTrigger extends EventTriggerRow {
@@ -35,11 +36,12 @@ export async function findEventTriggerByName(
 /** Lists triggers, oldest first. */
 export async function listEventTriggers(
   query: Query,
-  { accountId, pipelineId, projectIds, after, limit }: TriggerPage,
+  { accountId, pipelineId, places, after, limit }: TriggerPage,
 ): Promise<NamedEventTrigger[]> {
   let select = selectEventTriggers(query, accountId)
   if (pipelineId !== undefined) select = select.where('event_trigger.pipeline_id', '=', pipelineId)
-  if (projectIds !== undefined) select = select.where('pipeline.project_id', 'in', projectIds)
+  if (places !== undefined)
+    select = select.where(withinPlaces(places, { project: 'pipeline.project_id', pipeline: 'pipeline.id' }))
   if (after !== undefined) select = select.where('event_trigger.id', '>', after)
   return select.orderBy('event_trigger.id').limit(limit).execute()
 }

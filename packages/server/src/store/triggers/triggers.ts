@@ -1,5 +1,6 @@
 import type { PipelineTriggerRow } from '../schema.ts'
 import type { LimitReader, Query, Tx } from '../store.ts'
+import { withinPlaces, type Places } from '../places.ts'
 
 /** Splits `pipeline#name`. Returns undefined for an id. */
 export function splitTriggerName(id: string): { readonly pipeline: string; readonly name: string } | undefined {
@@ -63,8 +64,8 @@ export async function listAllTriggers(query: Query, accountId: string): Promise<
 export interface TriggerPage {
   readonly accountId: string
   readonly pipelineId: string | undefined
-  /** Only triggers of pipelines of these projects. */
-  readonly projectIds?: readonly string[] | undefined
+  /** Only triggers of pipelines of these places. */
+  readonly places?: Places | undefined
   /** Id of the last trigger of the previous page. */
   readonly after: string | undefined
   readonly limit: number
@@ -73,11 +74,12 @@ export interface TriggerPage {
 /** Lists triggers, oldest first. */
 export async function listTriggers(
   query: Query,
-  { accountId, pipelineId, projectIds, after, limit }: TriggerPage,
+  { accountId, pipelineId, places, after, limit }: TriggerPage,
 ): Promise<NamedTrigger[]> {
   let select = selectTriggers(query).where('pipeline_trigger.account_id', '=', accountId)
   if (pipelineId !== undefined) select = select.where('pipeline_trigger.pipeline_id', '=', pipelineId)
-  if (projectIds !== undefined) select = select.where('pipeline.project_id', 'in', projectIds)
+  if (places !== undefined)
+    select = select.where(withinPlaces(places, { project: 'pipeline.project_id', pipeline: 'pipeline.id' }))
   if (after !== undefined) select = select.where('pipeline_trigger.id', '>', after)
   return select.orderBy('pipeline_trigger.id').limit(limit).execute()
 }

@@ -96,7 +96,7 @@ export async function getCronTrigger(query: Query, accountId: string, id: string
 
 /** Lists cron triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listCronTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineCronTrigger[]> {
-  const pipelineId = await findListedPipeline(app, { pipeline, projectIds: range.projectIds })
+  const pipelineId = await findListedPipeline(app, { pipeline, places: range.places })
   const rows = await listCronTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showCronTrigger)
 }

@@ -11,6 +11,7 @@ import { toMachine, toOverrides } from '../build-input.ts'
 import { startJudged } from '../start.ts'
 import { isReplayedFor, noBuild, summarize, type Outcome } from '../verdicts.ts'
 import { judgeArtifact, type ArtifactTrigger } from './judge-event.ts'
+import { placeOf } from '../../store/places.ts'
 
 export interface ArtifactDelivery {
   readonly delivery: DeliveryRow
@@ -33,7 +34,7 @@ export async function buildArtifacts(app: App, { delivery, webhook, registry }: 
   const pipelineIds: string[] = []
   for (const artifact of artifacts)
     for (const trigger of await listArtifactTriggers(app, artifact, webhook.name)) {
-      if (!isReplayedFor(delivery, trigger.row.project_id)) continue
+      if (!isReplayedFor(delivery, placeOf(trigger.row))) continue
       verdicts.push(await decide(app, { delivery, artifact, ...trigger }))
       pipelineIds.push(trigger.row.pipeline_id)
     }

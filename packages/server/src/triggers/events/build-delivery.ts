@@ -12,6 +12,7 @@ import { toMachine, toOverrides } from '../build-input.ts'
 import { startJudged } from '../start.ts'
 import { isReplayedFor, noBuild, summarize, type Outcome } from '../verdicts.ts'
 import { judgeBuild, type BuildTrigger } from './judge-event.ts'
+import { placeOf } from '../../store/places.ts'
 
 /** Starts the builds that wait for the end of a build. */
 export async function buildAfterBuild(app: App, delivery: DeliveryRow): Promise<Outcome> {
@@ -25,7 +26,7 @@ export async function buildAfterBuild(app: App, delivery: DeliveryRow): Promise<
   const { childBuilds } = await readAccountSettings(query, app.accountId)
   const verdicts: TriggerVerdict[] = []
   const pipelineIds: string[] = []
-  for (const row of rows.filter(({ project_id: project }) => isReplayedFor(delivery, project))) {
+  for (const row of rows.filter((one) => isReplayedFor(delivery, placeOf(one)))) {
     const spec = EventTrigger.parse(JSON.parse(row.spec))
     if (spec.type !== 'build') continue
     const isReachable = childBuilds === 'account' || row.project_id === build.project_id

@@ -97,7 +97,7 @@ export async function getEventTrigger(query: Query, accountId: string, id: strin
 
 /** Lists triggers, oldest first. Throws `not-found` for an unknown pipeline. */
 export async function listEventTriggerPage(app: App, { pipeline, ...range }: TriggerList): Promise<PipelineEventTrigger[]> {
-  const pipelineId = await findListedPipeline(app, { pipeline, projectIds: range.projectIds })
+  const pipelineId = await findListedPipeline(app, { pipeline, places: range.places })
   const rows = await listEventTriggers(app.store.query, { accountId: app.accountId, pipelineId, ...range })
   return rows.map(showEventTrigger)
 }

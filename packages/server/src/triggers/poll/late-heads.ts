@@ -1,12 +1,12 @@
-/** Calls that report a push that polling has found before: they come late, and their push is the same event. */
+/** Calls that report a push, or the end of a branch, that polling has found before: they come late, and report the same event. */
 import { parseJson } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import type { ForgeEvent } from '../../forges/event.ts'
-import { listPolledHeads, lockPolledRepo, saveBranchHead } from '../../store/triggers/branch-heads.ts'
+import { deleteBranchHead, listPolledHeads, lockPolledRepo, saveBranchHead } from '../../store/triggers/branch-heads.ts'
 import type { Tx } from '../../store/store.ts'
 
 /**
- * Returns the pushes of a call that polling has reported, as JSON: branch -> commit before the push that polling saw. Null if there are none. A push that
+ * Returns the pushes of a call that polling has reported, as JSON: branch -> commit before the push, or the end, that polling saw. Null if there are none. A push that
  * leaves such a head ends this: if a later push returns to the head, it is a new event.
  */
 export async function noteHeads(tx: Tx, accountId: string, events: readonly ForgeEvent[]): Promise<string | null> {
@@ -18,14 +18,24 @@ export async function noteHeads(tx: Tx, accountId: string, events: readonly Forg
   const late: [branch: string, base: string][] = []
   for (const head of await listPolledHeads(tx.query, of)) {
     const push = pushes.find(({ branch }) => branch === head.branch)
-    if (push?.revision === head.revision) late.push([head.branch, head.polled_base ?? ''])
-    else if (push?.base === head.revision) await saveBranchHead(tx, { ...head, polled_base: null })
+    if (push === undefined) continue
+    if (head.ended_at !== null) {
+      if (isEnd(push)) late.push([head.branch, head.revision])
+      // A branch with this name begins.
+      else await deleteBranchHead(tx, head)
+    } else if (push.revision === head.revision) late.push([head.branch, head.polled_base ?? ''])
+    else if (push.base === head.revision) await saveBranchHead(tx, { ...head, polled_base: null })
   }
   return late.length === 0 ? null : JSON.stringify(Object.fromEntries(late))
 }
 
-function isPushOfBranch({ names: [name] }: ForgeEvent): boolean {
-  return name === 'push.heads' || name === 'push.newBranch' || name === 'push.deleteBranch'
+function isPushOfBranch(event: ForgeEvent): boolean {
+  const [name] = event.names
+  return name === 'push.heads' || name === 'push.newBranch' || isEnd(event)
+}
+
+function isEnd({ names: [name] }: ForgeEvent): boolean {
+  return name === 'push.deleteBranch'
 }
 
 /** Returns what tells an event apart from others of its branch and commit. That of a late push is that of the event that polling reported. */
@@ -34,5 +44,6 @@ export function identityOf(event: ForgeEvent, lateHeads: string | null): { reado
   const late = lateHeads === null ? undefined : parseJson(lateHeads)
   const base = isPushOfBranch(event) && isRecord(late) && Object.hasOwn(late, branch) ? late[branch] : undefined
   if (typeof base !== 'string') return { name: names[0], occurrence }
+  if (isEnd(event)) return { name: names[0], occurrence: base }
   return { name: base === '' ? 'push.newBranch' : 'push.heads', occurrence: base }
 }

@@ -1,15 +1,14 @@
 /**
- * Finds pushes that no call reported, for example because the server was away for longer than the forge repeats its calls: the branches of each repository are
+ * Finds pushes and ends of branches that no call reported, for example because the server was away for longer than the forge repeats its calls: the branches of each repository are
  * listed, and a head that changed since the last list, without a call, becomes a delivery like that of a call.
  */
-import { attempt, newId, ticks } from '@windlass/kit'
+import { attempt, ticks } from '@windlass/kit'
 import type { App } from '../../app.ts'
 import { askAll, askOne, openAccess, type Asked, type ForgeAccess, type ForgeProblem } from '../../forges/api/ask.ts'
 import type { BranchHead, CommitFacts } from '../../forges/api/forge-api.ts'
 import type { BranchHeadRow, PolledRepoRow, WebhookRow } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import {
-  deleteBranchHead,
   listBranchHeads,
   listDuePolls,
   lockPolledRepo,
@@ -17,10 +16,11 @@ import {
   takePoll,
   updatePolledRepo,
 } from '../../store/triggers/branch-heads.ts'
-import { hasDeliveryOfHead, insertDelivery } from '../../store/triggers/deliveries.ts'
+import { hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'
 import { findWebhookById } from '../../store/triggers/webhooks.ts'
 import { isForgeWebhook } from '../accepts.ts'
-import { DELIVERY_TOPIC, newDelivery } from '../new-delivery.ts'
+import { noteMissing } from './ended-branches.ts'
+import { insertPolled } from './insert-polled.ts'
 import { choosePolledRepos } from './polled-repos.ts'
 import { toPushBody } from './push-body.ts'
 
@@ -30,8 +30,6 @@ const TICK_MS = 30_000
 const REFUSED_PERIODS = 12
 /** Maximum number of pushes of a repository that one poll reports. The next poll reports the others. */
 const MAX_PUSHES = 100
-/** How long the head of a branch that is not listed is kept. Milliseconds. */
-const MISSING_MS = 86_400_000
 
 /** Polls repositories when they are due, at once after a start, until the server closes. */
 export async function pollLoop(app: App): Promise<void> {
@@ -74,17 +72,20 @@ async function pollRepo(app: App, row: PolledRepoRow): Promise<ForgeProblem | un
   if (!isWhole) return { problem: 'The repository has too many branches.', mayRetry: false, afterMs: 0 }
   const heads = new Map(items.map((head) => [head.name, head]))
   const known = new Map((await listBranchHeads(app.store.query, row)).map((head) => [head.branch, head]))
-  if (heads.size === 0 && known.size > 0) return { problem: 'The forge lists no branches.', mayRetry: true, afterMs: 0 }
-  const unreported = await findUnreported(app, row, { heads, known })
+  const live = new Map([...known].filter(([, head]) => head.ended_at === null))
+  if (heads.size === 0 && live.size > 0) return { problem: 'The forge lists no branches.', mayRetry: true, afterMs: 0 }
+  const unreported = await findUnreported(app, row, { heads, known: live })
   const pushes: Push[] = []
   for (const head of unreported.slice(0, MAX_PUSHES)) {
     const commit: Asked<CommitFacts> =
       head.commit === undefined ? await askCommit(app, access.value, row, head) : { value: head.commit }
     if (commit.problem !== undefined) return commit
-    pushes.push({ ...head, commit: commit.value, base: known.get(head.name)?.revision ?? '' })
+    pushes.push({ ...head, commit: commit.value, base: live.get(head.name)?.revision ?? '' })
   }
   const isComplete = pushes.length === unreported.length
-  await app.store.write((tx) => savePoll(tx, { app, row, webhook, heads, known, pushes, isComplete, startedAt }))
+  await app.store.write((tx) =>
+    savePoll(tx, { app, row, webhook, heads, known: live, stored: known, pushes, isComplete, startedAt }),
+  )
   return undefined
 }
 
@@ -127,6 +128,8 @@ function isReported(
 }
 
 interface Polled extends Compared {
+  /** Heads with those of branches whose end was reported. */
+  readonly stored: ReadonlyMap<string, BranchHeadRow>
   readonly app: App
   readonly row: PolledRepoRow
   readonly webhook: WebhookRow
@@ -138,7 +141,10 @@ interface Polled extends Compared {
 }
 
 /** Stores the heads, and a delivery for each push that is still not reported. The lock makes calls that arrive now wait. */
-async function savePoll(tx: Tx, { app, row, webhook, heads, known, pushes, isComplete, startedAt }: Polled): Promise<void> {
+async function savePoll(
+  tx: Tx,
+  { app, row, webhook, heads, known, stored, pushes, isComplete, startedAt }: Polled,
+): Promise<void> {
   if (!(await lockPolledRepo(tx, row))) return
   const { webhook_id, repo, account_id } = row
   const reported = new Map(pushes.map((push) => [push.name, push]))
@@ -152,7 +158,8 @@ async function savePoll(tx: Tx, { app, row, webhook, heads, known, pushes, isCom
     const push = isKnown ? undefined : reported.get(branch)
     // The next poll reports it.
     if (!isKnown && push === undefined) continue
-    if (push !== undefined) await insertPush(tx, app, { webhook, row, push })
+    if (push !== undefined)
+      await insertPolled(tx, app, { webhook, row, branch, revision: push.revision, body: toPushBody(row.name, push) })
     await saveBranchHead(tx, {
       webhook_id,
       repo,
@@ -161,37 +168,11 @@ async function savePoll(tx: Tx, { app, row, webhook, heads, known, pushes, isCom
       revision,
       polled_base: push?.base ?? null,
       missing_since: null,
+      ended_at: null,
     })
   }
-  for (const head of known.values()) if (!heads.has(head.branch)) await noteMissing(tx, head, startedAt)
+  const missing = [...stored.values()].filter(({ branch }) => !heads.has(branch))
+  await noteMissing(tx, { app, row, webhook, heads: missing, startedAt })
   const more = isComplete ? { polled_at: startedAt } : { next_at: startedAt }
   await updatePolledRepo(tx, row, { problem: null, ...more })
-}
-
-/** A list can lack a branch, for example if another one ends between two pages. A branch that is back with its head is not a new one. */
-async function noteMissing(tx: Tx, head: BranchHeadRow, now: number): Promise<void> {
-  if (head.missing_since === null) await saveBranchHead(tx, { ...head, missing_since: now })
-  else if (head.missing_since < now - MISSING_MS) await deleteBranchHead(tx, head)
-}
-
-async function insertPush(
-  tx: Tx,
-  app: App,
-  { webhook, row, push }: { readonly webhook: WebhookRow; readonly row: PolledRepoRow; readonly push: Push },
-): Promise<void> {
-  const now = app.clock.now()
-  const id = newId(now)
-  await insertDelivery(tx, {
-    ...newDelivery(webhook, { id, now }),
-    key: `poll:${id}`,
-    event: 'push',
-    repo: row.repo,
-    branch: push.name,
-    revision: push.revision,
-    status: 'received',
-    body: toPushBody(row.name, push),
-    polled: 1,
-    next_at: now,
-  })
-  tx.wake(DELIVERY_TOPIC)
 }

@@ -1,4 +1,4 @@
-/** Which repositories are polled: those whose pushes a trigger accepts from a webhook with a Git context. */
+/** Which repositories are polled: those whose pushes or ends of branches a trigger accepts from a webhook with a Git context. */
 import { GitTrigger, type EventName } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import type { PolledRepoRow } from '../../store/schema.ts'
@@ -7,7 +7,7 @@ import { listAllTriggers } from '../../store/triggers/triggers.ts'
 import { listPollingWebhooks } from '../../store/triggers/webhooks.ts'
 import { accepts, isForgeWebhook } from '../accepts.ts'
 
-const PUSHES: readonly EventName[] = ['push', 'push.heads', 'push.newBranch']
+const PUSHES: readonly EventName[] = ['push', 'push.heads', 'push.newBranch', 'push.deleteBranch']
 
 /** Adds repositories of new triggers and webhooks, and removes those that none of them names any more. Writes only if there is a difference. */
 export async function choosePolledRepos({ store, accountId, clock }: App): Promise<void> {

@@ -1,4 +1,5 @@
 import type { BranchHead } from '../../forges/api/forge-api.ts'
+import type { BranchHeadRow } from '../../store/schema.ts'
 
 /** The commit that a branch has before its first push, in the bodies of GitHub. */
 const NO_COMMIT = '0'.repeat(40)
@@ -12,5 +13,16 @@ export function toPushBody(repo: string, { name, revision, commit = {}, base }: 
     after: revision,
     repository: { full_name: repo },
     head_commit: { id: revision, message, url, author: { name: author } },
+  })
+}
+
+/** Returns the body of the end of a branch that polling found, in the form of GitHub. */
+export function toEndBody(repo: string, { branch, revision }: Pick<BranchHeadRow, 'branch' | 'revision'>): string {
+  return JSON.stringify({
+    ref: `refs/heads/${branch}`,
+    before: revision,
+    after: NO_COMMIT,
+    deleted: true,
+    repository: { full_name: repo },
   })
 }

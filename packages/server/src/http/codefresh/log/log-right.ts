@@ -5,9 +5,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { fault } from '@windlass/kit'
 import type { App } from '../../../app.ts'
-import { isAllowed, type Actor } from '../../../identity/actor.ts'
+import { placesOf, type Actor } from '../../../identity/actor.ts'
 import { findBuildToken } from '../../../identity/build-token.ts'
 import { findKeyActor } from '../../../identity/key-actor.ts'
+import { placeOfBuild } from '../../../identity/place-of.ts'
+import { isWithin } from '../../../store/places.ts'
 import { findMeta } from '../../../store/account/meta.ts'
 import { CURRENT_KEY } from '../../../secrets/vault.ts'
 
@@ -51,15 +53,20 @@ export async function readLogRight(app: App, text: string): Promise<LogRight | u
   const found = Buffer.from(given)
   const expiresAt = Number.parseInt(time, 36)
   if (found.length !== expected.length || !timingSafeEqual(found, expected) || app.clock.now() >= expiresAt) return undefined
-  const actor = kind === 'build' ? (await findBuildToken(app.store.query, app.vault, id))?.actor : await findActor(app, id)
+  const actor =
+    kind === 'build' ? (await findBuildToken(app.store.query, app.vault, id))?.actor : await findActor(app, id, buildId)
   return actor && { buildId, expiresAt, actor }
 }
 
-/** Returns the key with this id if it may still read logs. */
-async function findActor(app: App, id: string): Promise<Actor | undefined> {
+/** Returns the key with this id if it may still read the log of the build. */
+async function findActor(app: App, id: string, buildId: string): Promise<Actor | undefined> {
   const key = await findKeyActor(app.store.query, id)
   const isOver = key === undefined || app.clock.now() >= (key.expiresAt ?? Infinity)
-  return isOver || key.accountId !== app.accountId || !isAllowed(key, 'see-logs') ? undefined : key
+  if (isOver || key.accountId !== app.accountId) return undefined
+  const places = placesOf(key, 'see-logs')
+  if (places === undefined) return key
+  const place = await placeOfBuild(app, buildId)
+  return place !== undefined && isWithin(places, place) ? key : undefined
 }
 
 function mac({ vault }: App, keyId: string, claims: string): string {
