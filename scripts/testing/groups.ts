@@ -25,6 +25,7 @@ export type Part =
   | 'git'
   | 'registry'
   | 'skopeo'
+  | 'browser'
   | 'node20'
   | 'codefresh-cli'
   | 'programs'

@@ -31,6 +31,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   system: packages('system'),
   registry: packages('registry'),
   skopeo: packages('skopeo'),
+  browser: packages('browser'),
   node20: { command: ['scripts/release/node20'] },
   'codefresh-cli': { command: ['scripts/codefresh-cli/install'] },
   'image:shell': image('shell'),
