@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { ESCAPE_CASES } from '../../packages/ansi/src/escape-cases.ts'
+import type { TestEngine } from '../../packages/server/test/support/fake-agent.ts'
 import { openLogScene, type LogScene } from './support/log-scene.ts'
 
 const LINES = 1_000_000
@@ -20,7 +21,7 @@ beforeAll(async () => {
     })
     await engine.log('step/hello', lines.join(''))
   }
-  await engine.finish({ status: 'success' })
+  await end(engine)
   big = build.id
 })
 
@@ -28,11 +29,17 @@ afterAll(async () => {
   await scene[Symbol.asyncDispose]()
 })
 
+/** Ends the build of an engine, and the tasks that follow. */
+async function end(engine: TestEngine): Promise<void> {
+  await engine.finish({ status: 'success' })
+  for (const task of await scene.http.agent.claim()) await scene.http.agent.report(task, 'done')
+}
+
 /** Ends a build whose only step wrote this text. */
 async function logOf(text: string): Promise<string> {
   const { build, engine } = await scene.http.start()
   await engine.log('step/hello', text)
-  await engine.finish({ status: 'success' })
+  await end(engine)
   return build.id
 }
 
@@ -44,12 +51,11 @@ interface Shown {
 
 /** Returns the rows in view with their positions, without those that are still read. */
 function rowsInView(page: Page): Promise<Shown[]> {
-  return page.evaluate(() => {
-    const table = document.querySelector('[role="table"]')
-    const { top, bottom } = table?.getBoundingClientRect() ?? { top: 0, bottom: 0 }
-    return [...document.querySelectorAll<HTMLElement>('[role="row"]')]
+  return page.getByRole('table').evaluate((table): Shown[] => {
+    const { top, bottom } = table.getBoundingClientRect()
+    return [...table.querySelectorAll('[role="row"]:not([data-loading])')]
       .map((row) => ({ row, box: row.getBoundingClientRect() }))
-      .filter(({ row, box }) => box.bottom > top + 1 && box.top < bottom - 1 && row.dataset['loading'] === undefined)
+      .filter(({ box }) => box.bottom > top + 1 && box.top < bottom - 1)
       .map(({ row, box }) => ({
         number: Number(row.querySelector('[role="rowheader"]')?.textContent),
         text: row.querySelector('[role="cell"]')?.textContent ?? '',
@@ -60,17 +66,14 @@ function rowsInView(page: Page): Promise<Shown[]> {
 
 /** Resolves with the rows in view once all are read. */
 async function settledRows(page: Page): Promise<Shown[]> {
-  await page.waitForFunction(() => {
-    const rows = [...document.querySelectorAll<HTMLElement>('[role="row"]')]
-    return rows.length > 0 && rows.every((row) => row.dataset['loading'] === undefined)
-  })
+  await page.locator('[role="row"]').first().waitFor()
+  await expect.poll(() => page.locator('[role="row"][data-loading]').count(), { interval: 20 }).toBe(0)
   return rowsInView(page)
 }
 
 function scrollTo(page: Page, share: number): Promise<void> {
-  return page.evaluate((part) => {
-    const table = document.querySelector('[role="table"]')
-    if (table !== null) table.scrollTop = part * (table.scrollHeight - table.clientHeight)
+  return page.getByRole('table').evaluate((table, part) => {
+    table.scrollTop = part * (table.scrollHeight - table.clientHeight)
   }, share)
 }
 
@@ -83,7 +86,7 @@ test('a log of 1,000,000 lines shows its first lines with at most 500 elements (
   const rows = await settledRows(page)
   expect(rows[0]).toMatchObject({ number: 1 })
   expect(rows.length).toBeGreaterThan(40)
-  expect(await page.evaluate(() => document.querySelectorAll('section *').length)).toBeLessThanOrEqual(500)
+  expect(await page.locator('section *').count()).toBeLessThanOrEqual(500)
   expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe(String(LINES))
   await page.context().close()
 })
@@ -181,7 +184,9 @@ test('a jump into the middle keeps the color that holds there (W057)', async () 
   const id = await logOf(`\u001B[31m${Array.from({ length: 600 }, (_, n) => `red ${n + 1}\n`).join('')}\u001B[0mplain\n`)
   const page = await scene.open({ build: id, hash: '#L580' })
   const color = (text: string): Promise<string> =>
-    page.getByText(text, { exact: true }).evaluate((element) => getComputedStyle(element).color)
+    page
+      .getByText(text, { exact: true })
+      .evaluate((element): string => element.ownerDocument.defaultView?.getComputedStyle(element).color ?? '')
   await page.getByText('red 580', { exact: true }).waitFor()
   expect(await color('red 580')).toBe('rgb(183, 25, 28)')
   await page.keyboard.press('End')
@@ -243,9 +248,56 @@ test('a live log follows its end, stops for a movement up, counts new lines and 
   await page.getByText('line 350', { exact: true }).waitFor()
   await write(351, 3)
   await page.getByText('line 353', { exact: true }).waitFor()
-  await engine.finish({ status: 'success' })
+  await end(engine)
   await page.getByRole('button', { name: /^Follow/ }).waitFor({ state: 'detached' })
   for (const { number, text } of await settledRows(page)) expect(text).toBe(`line ${number}`)
+  await page.context().close()
+})
+
+test('copied lines have their exact text, and a download has the stored bytes (W060)', async () => {
+  const text = Array.from({ length: 20_000 }, (_, n) => `\u001B[3${n % 8}mline ${n + 1}\u001B[0m\n`).join('')
+  const id = await logOf(text)
+  const page = await scene.open({ build: id, hash: '#L1-20000' })
+  await page.getByText('line 1', { exact: true }).waitFor()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy lines' }).click()
+  await page.getByText('Copied.').waitFor({ state: 'attached' })
+  const copied = await page
+    .getByRole('table')
+    .evaluate((table): Promise<string> => table.ownerDocument.defaultView.navigator.clipboard.readText())
+  expect(copied).toBe(Array.from({ length: 20_000 }, (_, n) => `line ${n + 1}\n`).join(''))
+  const stored = await page.getByRole('link', { name: 'As written' }).evaluate(async (link) => (await fetch(link.href)).text())
+  expect(stored).toBe(text)
+  await page.context().close()
+})
+
+test('a progress line of 5,000 updates is one row with its last state (W059)', async () => {
+  const id = await logOf(
+    `before\n${Array.from({ length: 5_000 }, (_, n) => `\r\u001B[K${n + 1} of 5000 parts`).join('')}\nafter\n`,
+  )
+  const page = await scene.open({ build: id })
+  await page.getByText('after', { exact: true }).waitFor()
+  const rows = await settledRows(page)
+  expect(rows).toHaveLength(3)
+  expect(rows[1]?.text).toMatch(/^5000 of 5000 parts/)
+  await page.context().close()
+})
+
+test('pauses stand between their lines with their length (W053)', async () => {
+  const { build, engine } = await scene.http.start()
+  await engine.log('step/hello', 'first\n', 1_000_000)
+  await engine.log('step/hello', 'second\n', 1_004_900)
+  await engine.log('step/hello', 'third\n', 1_045_900)
+  await end(engine)
+  const page = await scene.open({ build: build.id })
+  await page.getByText('41 s without output').waitFor()
+  const [, second, third] = await settledRows(page)
+  expect((await page.getByText('without output').boundingBox())?.y).toBe((second?.top ?? 0) + 20)
+  expect(third?.top).toBe((second?.top ?? 0) + 20)
+  await page.getByLabel('Times').selectOption('start')
+  await page.getByText('0:45.9').waitFor()
+  await page.getByLabel('Times').selectOption('step')
+  await page.getByText('+41.0 s').waitFor()
   await page.context().close()
 })
 

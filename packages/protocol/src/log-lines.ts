@@ -83,7 +83,10 @@ export const LogLines = z.object({
   sgr: z.string(),
   /** Time of the output by line: each entry counts until the next one. */
   times: z.array(z.tuple([z.int(), Time])),
-  /** Lines whose end is left out, with the number of bytes that are. */
+  /**
+   * Lines of which a part is left out, with the number of bytes that are: the end, or the earlier states of a line that overwrites itself with carriage
+   * returns.
+   */
   cut: z.array(z.tuple([z.int(), z.int()])),
   /** The lines with their line feeds. The last one has none if it is unfinished. Bytes that are not UTF-8 are U+FFFD. */
   text: z.string(),

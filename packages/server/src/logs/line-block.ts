@@ -2,6 +2,8 @@
 import { charBoundary } from '@windlass/ansi'
 import { NEWLINE } from './newlines.ts'
 
+const RETURN = 13
+
 interface Limits {
   /** Offset of the first line in the stream. Bytes. */
   readonly start: number
@@ -25,6 +27,8 @@ export class LineBlock {
   #parts: Buffer[] = []
   #kept = 0
   #left = 0
+  /** The end of the current line, of a line that is cut. */
+  #tail: Buffer | undefined
   #endByte: number
   #isFull = false
   #endsLine = true
@@ -47,6 +51,11 @@ export class LineBlock {
   /** True if the rest of the current line is left out. */
   get isCutting(): boolean {
     return this.#left > 0
+  }
+
+  /** True if the current line overwrites itself with carriage returns, so that its last state is at its end. */
+  get isRedrawing(): boolean {
+    return this.#parts.some((part) => part.includes(RETURN))
   }
 
   /** True if the last line ends with a line feed. */
@@ -76,11 +85,13 @@ export class LineBlock {
     if (room > 0) this.#parts.push(body.subarray(0, room))
     this.#kept += room
     this.#left += body.length - room
+    this.#tail = body.subarray(-this.#limits.maxLineBytes)
     if (hasEnd) this.#finish(true)
   }
 
-  /** Leaves out the rest of the current line, which ends at this offset, with a line feed or not. */
-  skipTo(end: number, hasEnd: boolean): void {
+  /** Leaves out the rest of the current line, which ends at this offset, with a line feed or not. `tail` is its end, for a line that overwrites itself. */
+  skipTo(end: number, { hasEnd, tail }: { hasEnd: boolean; tail: Buffer | undefined }): void {
+    this.#tail = tail
     this.#left = end - this.#endByte - this.#kept - (hasEnd ? 1 : 0)
     this.#finish(hasEnd)
   }
@@ -91,7 +102,7 @@ export class LineBlock {
   }
 
   #finish(hasEnd: boolean): void {
-    const text = Buffer.concat(this.#parts).toString() + (hasEnd ? '\n' : '')
+    const text = this.#lineText() + (hasEnd ? '\n' : '')
     // Bytes that are not UTF-8 become longer.
     const size = Buffer.byteLength(text)
     if (this.lines > 0 && this.#textBytes + size > this.#limits.maxBytes) this.#isFull = true
@@ -107,5 +118,14 @@ export class LineBlock {
     this.#parts = []
     this.#kept = 0
     this.#left = 0
+    this.#tail = undefined
+  }
+
+  /** Returns the start of the current line, or what follows a carriage return near the end of a long line that overwrites itself. */
+  #lineText(): string {
+    const start = Buffer.concat(this.#parts)
+    if (this.#left === 0 || !start.includes(RETURN)) return start.toString()
+    const redrawn = this.#tail?.indexOf(RETURN) ?? -1
+    return this.#tail === undefined || redrawn < 0 ? start.toString() : this.#tail.subarray(redrawn + 1).toString()
   }
 }

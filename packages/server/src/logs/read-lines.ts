@@ -55,8 +55,14 @@ async function fill(app: Deps, row: StreamRow, { block, from }: { block: LineBlo
     if (!block.isCutting) continue
     const line = from + block.lines
     const hasEnd = line < row.lines
-    block.skipTo(hasEnd ? await findLineStart(app, row, line + 1) : row.counted, hasEnd)
+    const end = hasEnd ? await findLineStart(app, row, line + 1) : row.counted
+    block.skipTo(end, { hasEnd, tail: block.isRedrawing ? await readTail(app, row, end - (hasEnd ? 1 : 0)) : undefined })
   }
+}
+
+/** Reads the end of a long line. */
+async function readTail({ logs }: Deps, row: StreamRow, end: number): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(logs.read(keyOf(row), { from: end - MAX_LINE_BYTES, to: end })))
 }
 
 /** Adds pieces until the block is full or the rest of a cut line is not in the piece. */

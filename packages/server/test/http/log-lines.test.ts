@@ -1,6 +1,7 @@
 /** The routes of logs by line: caching, refusals, and downloads. */
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { visibleText } from '@windlass/ansi'
 import { expect, test } from 'vitest'
 import { retain } from '../../src/retention.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
@@ -90,4 +91,18 @@ test('downloads a log as it was written, as text, and compressed (P179)', async 
   const all = await download('download=raw&gzip=true')
   expect(gunzipSync(all.bytes).toString()).toBe(`${raw}system\n`)
   expect((await download('stream=step/hello')).headers.get('content-disposition')).toBeNull()
+})
+
+test('a long line that overwrites itself has its last state, and says how much is left out (W059)', async () => {
+  await using scene = await openHttpScene()
+  const { build, engine } = await scene.start()
+  const updates = Array.from({ length: 5_000 }, (_, n) => `\r\u001B[K${n + 1} of 5000 parts`).join('')
+  await engine.log('step/hello', `before\n${updates}`)
+  const lines = () => scene.admin.builds.logLines(build.id, { query: { stream: 'step/hello', attempt: 1 } })
+  const stateOf = (text: string): string => visibleText(text.split('\n')[1] ?? '')
+  expect(stateOf((await lines()).text)).toBe('5000 of 5000 parts')
+  await engine.log('step/hello', '\r\u001B[Kdone\nafter\n')
+  const { text, cut, total } = await lines()
+  expect([stateOf(text), total]).toEqual(['done', 3])
+  expect(cut).toEqual([[1, updates.length + 8 - 16_384]])
 })

@@ -65,7 +65,8 @@ export interface TestEngine {
   readonly client: Client
   readonly claimed: z.output<typeof EngineClaimed>
   event(body: EngineEventBody): Promise<number>
-  log(stream: string, text: string): Promise<number>
+  /** Sends output. `at` is its time, epoch milliseconds. */
+  log(stream: string, text: string, at?: number): Promise<number>
   /** Runs the attempt to its end: each step succeeds with a line of output. */
   succeed(): Promise<void>
   finish(outcome: { status: 'success' | 'error' | 'terminated'; reason?: string; message?: string }): Promise<void>
@@ -88,14 +89,14 @@ export async function startEngine(
       .ackSeq
   }
 
-  async function log(stream: string, text: string): Promise<number> {
+  async function log(stream: string, text: string, at = 1): Promise<number> {
     const { bytes: offset, text: before } = ends.get(stream) ?? { bytes: 0, text: '' }
     const body = Buffer.from(text)
     const headers = {
       'x-windlass-stream': stream,
       'x-windlass-offset': String(offset),
       'x-windlass-sha256': sha256(body),
-      'x-windlass-at': '1',
+      'x-windlass-at': String(at),
     }
     const answer = await client.call('POST', '/v1/engine/logs', FrameAck, { body, headers })
     ends.set(stream, { bytes: offset + body.length, text: before + text })

@@ -62,7 +62,11 @@ export class Follower {
 
   #take(event: StreamEvent): void {
     if (this.#isClosed) return
-    if (event.event === 'log') this.#add(event.data.offset, Uint8Array.fromBase64(event.data.bytes))
+    if (event.event === 'log')
+      this.#add(
+        event.data.offset,
+        Uint8Array.from(atob(event.data.bytes), (character) => character.charCodeAt(0)),
+      )
     else if (event.event === 'behind') void this.start()
     else if (event.event === 'end') this.#options.ended()
   }

@@ -109,11 +109,21 @@ export class View {
 
   set settings(settings: Settings) {
     if (settings.wraps !== this.#settings.wraps) {
+      this.#alignTop()
       this.#heights.clear()
       this.#average = ROW_HEIGHT
+      // The width of the longest line must not remain that of wrapped lines.
+      this.#options.elements.spacer.style.width = ''
     }
     this.#settings = settings
     this.redraw()
+  }
+
+  /** Moves the row at the top to its start, or to the next one if less than half of it is in view: its part above the view has another height then. */
+  #alignTop(): void {
+    const { row, offset } = this.#anchor
+    const { rows, heightOf } = this.#geometry()
+    this.#anchor = { row: offset > heightOf(row) / 2 ? Math.min(row + 1, rows - 1) : row, offset: 0 }
   }
 
   /** First and last line in view. */
@@ -268,7 +278,6 @@ export class View {
     elements.rows.style.transform = `translateY(${-Math.round(top)}px)`
     const width = elements.rows.scrollWidth
     if (!this.#settings.wraps && width > elements.spacer.offsetWidth) elements.spacer.style.width = `${width}px`
-    else if (this.#settings.wraps) elements.spacer.style.width = ''
     if (this.#segments.rows !== rowsBefore || this.isFollowing) this.#syncBar()
     drawn()
   }
