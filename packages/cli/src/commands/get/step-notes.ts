@@ -1,6 +1,6 @@
 /** What `describe build` says about single steps below its tables: why a condition did not hold, and what is known about the failed step. */
+import { formatBytes } from '@windlass/plan'
 import type { Build, BuildStep, StepWhen } from '@windlass/protocol'
-import { formatBytes } from '../../format/usage.ts'
 
 type Part = StepWhen['parts'][number]
 

@@ -1,11 +1,10 @@
 import { defined } from '@windlass/kit/defined'
-import { formatDuration } from '@windlass/plan'
+import { formatBytes, formatDuration } from '@windlass/plan'
 import { STEP_PHASES, type BuildUsage, type StepUsage } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
-import { formatBytes } from '../../format/usage.ts'
 import { requireBuildId } from '../../input/build-id.ts'
 import { openSession } from '../../session.ts'
 

@@ -8,7 +8,7 @@ import type { App } from '../../app.ts'
 import type { StreamRow } from '../../store/schema.ts'
 import { NEWLINE } from '../newlines.ts'
 import { openPause, type Pause } from '../pause.ts'
-import { visibleText } from '../text/visible.ts'
+import { visibleText } from '@windlass/ansi'
 import { wholeLines } from '../text/whole-lines.ts'
 import { HashSet } from './hash-set.ts'
 

@@ -12,7 +12,7 @@ import type { StreamKey } from '../../store/builds/streams.ts'
 import type { StreamRow } from '../../store/schema.ts'
 import { NEWLINE } from '../newlines.ts'
 import { openPause } from '../pause.ts'
-import { visibleText } from '../text/visible.ts'
+import { visibleText } from '@windlass/ansi'
 import { wholeLines } from '../text/whole-lines.ts'
 
 /** Time after which reading stops. The next call continues. Milliseconds. */
