@@ -15,6 +15,7 @@ export interface Metrics {
   readonly agentOnline: Gauge<'agent'>
   readonly deliveriesWaiting: Gauge
   readonly messages: Gauge<'state'>
+  readonly messagesFailed: Counter<'kind'>
   readonly info: Gauge<'version' | 'database'>
   readonly tasksQueued: Gauge
   readonly taskWait: Histogram
@@ -95,6 +96,12 @@ export function openMetrics(): Metrics {
       name: 'windlass_messages',
       help: 'Messages to other services: `waiting` to be sent, or `failed` for good.',
       labelNames: ['state'],
+      registers,
+    }),
+    messagesFailed: new Counter({
+      name: 'windlass_messages_failed_total',
+      help: 'Messages to other services that were given up, by kind.',
+      labelNames: ['kind'],
       registers,
     }),
     info: new Gauge({

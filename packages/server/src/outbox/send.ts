@@ -23,10 +23,10 @@ const AT_ONCE = 8
 const LANES: readonly (readonly MessageKind[])[] = [MESSAGE_KINDS.filter((kind) => kind !== 'notification'), ['notification']]
 
 /** Sends messages as they are stored, until the server closes. */
-export async function outboxLoop(app: App): Promise<void> {
+export async function outboxLoop(app: App, all: Senders = SENDERS): Promise<void> {
   await Promise.all(
     LANES.map((kinds) => {
-      const senders = pick(SENDERS, kinds)
+      const senders = pick(all, kinds)
       return takeLoop(app, {
         what: 'outbox',
         topic: MESSAGE_TOPIC,
@@ -61,8 +61,10 @@ async function deliver(app: App, taken: MessageRow, senders: Senders): Promise<v
     const now = app.clock.now()
     const isAgain = problem !== null && mayRetry && taken.tries < MAX_TRIES
     const retryAt = isAgain ? now + Math.max(afterMs, backoffMs(RETRY, taken.tries)) : null
-    if (problem !== null && !isAgain)
+    if (problem !== null && !isAgain) {
+      app.metrics.messagesFailed.inc({ kind: taken.kind })
       app.log.warn({ messageId: taken.id, kind: taken.kind, subject: taken.subject, problem }, 'message given up')
+    }
     await app.store.write((tx) => finishMessage(tx, taken, { now, problem, retryAt }))
   })
 }

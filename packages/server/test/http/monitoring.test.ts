@@ -102,7 +102,7 @@ test('every metric and every reason of the alerts exists, and the documentation 
   expect(listed.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted())
 })
 
-test('the documentation lists the metrics of the server with their labels', () => {
+test('the documentation lists the metrics of the server', () => {
   const table = read(PAGE).split('<!-- metrics -->')[1]?.split('\n\n')[0] ?? ''
   const listed = [...table.matchAll(/^\| ((?:`windlass_\w+`(?:, )?)+) \|/gm)].flatMap(
     ([, names = '']) => names.match(/windlass_\w+/g) ?? [],

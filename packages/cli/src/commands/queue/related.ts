@@ -3,6 +3,7 @@ import type { Build, RelatedBuilds } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
+import { plural } from '../../format/problems.ts'
 import { paintStatus } from '../../format/style.ts'
 import { formatAge } from '../../format/time.ts'
 import { requireBuildId } from '../../input/build-id.ts'
@@ -33,7 +34,8 @@ export async function listRelated({
   ])
   for (const line of alignColumns([head, ...lines])) out.line(line)
   const { red } = related
-  if (red !== undefined) out.line(`Failed since ${red.builds} builds and ${red.commits} commits of the branch.`)
+  if (red !== undefined)
+    out.line(`Failed since ${plural(red.builds, 'build')} and ${plural(red.commits, 'commit')} of the branch.`)
 }
 
 function toRows({

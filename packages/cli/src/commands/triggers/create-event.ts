@@ -23,6 +23,30 @@ interface EventTriggerOptions {
   readonly output: 'json' | 'yaml' | undefined
 }
 
+const HINT = 'See `windlass create event-trigger --help`.'
+
+/** The flags of the fields of a trigger. */
+const FLAGS: Readonly<Record<string, string>> = {
+  image: '--image',
+  tag: '--tag',
+  chart: '--chart',
+  version: '--chart-version',
+  webhook: '--webhook',
+  source: '--after',
+  statuses: '--status',
+  branchRegex: '--branch',
+  contexts: '--shared-context',
+  variables: '--variable',
+  runtimeEnvironment: '--runtime',
+  pipeline: 'The name of the pipeline',
+  name: 'The name of the trigger',
+}
+
+function describeIssue(issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): string {
+  const field = String(issue?.path[0] ?? '')
+  return `${FLAGS[field] ?? field}: ${issue?.message ?? 'not valid'}`
+}
+
 /** Runs `create event-trigger PIPELINE NAME`. */
 export async function createEventTrigger({ args, options, out, settings }: Invocation<EventTriggerOptions>): Promise<void> {
   const [pipeline = '', name = ''] = args
@@ -36,7 +60,7 @@ export async function createEventTrigger({ args, options, out, settings }: Invoc
     runtimeEnvironment: defined({ name: options.runtime }),
     ...(options.priority !== undefined && { priority: toPriority(options.priority) }),
   })
-  if (data === undefined) throw fault('usage', { message: `${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}` })
+  if (data === undefined) throw fault('usage', { message: describeIssue(error.issues[0]), hint: HINT })
   const trigger = await openSession(settings).client.eventTriggers.create(data)
   if (options.output !== undefined) return printValue(out, trigger, options.output)
   out.line(`event-trigger/${trigger.pipeline}#${trigger.name} created`)
@@ -61,8 +85,8 @@ function subjectOf(options: EventTriggerOptions): object {
   const wrong = Object.keys(given).find((field) => !Object.hasOwn(found.more, field))
   if (wrong !== undefined)
     throw fault('usage', {
-      message: `A trigger of the type ${found.type} has no ${wrong}.`,
-      hint: 'See `windlass create event-trigger --help`.',
+      message: `${FLAGS[wrong]} does not apply to ${FLAGS[Object.keys(found.of)[0] ?? '']}.`,
+      hint: `Remove ${FLAGS[wrong]}. ${HINT}`,
     })
   return { type: found.type, ...defined(found.of), ...defined(found.more) }
 }

@@ -10,6 +10,7 @@ import {
 } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
+import { plural } from '../../format/problems.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import type { Style } from '../../format/style.ts'
@@ -78,7 +79,7 @@ function factsOf(delivery: Delivery): [string, string][] {
     ['Reason:', whyOf(delivery)],
     ['Builds:', delivery.builds.join(', ')],
     ['Replay of:', delivery.replayOf ?? ''],
-    ['Repeated:', delivery.repeats === 0 ? '' : `${delivery.repeats} times`],
+    ['Repeated:', delivery.repeats === 0 ? '' : plural(delivery.repeats, 'time')],
     ['Received:', formatTime(delivery.receivedAt)],
     ['Processed:', formatTime(delivery.processedAt)],
   ]
