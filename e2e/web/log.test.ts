@@ -264,9 +264,11 @@ test('copied lines have their exact text, and a download has the stored bytes (W
   await page.getByText('Copied.').waitFor({ state: 'attached' })
   const copied = await page
     .getByRole('table')
-    .evaluate((table): Promise<string> => table.ownerDocument.defaultView.navigator.clipboard.readText())
+    .evaluate((table): Promise<string> => table.ownerDocument.defaultView?.navigator.clipboard.readText() ?? Promise.resolve(''))
   expect(copied).toBe(Array.from({ length: 20_000 }, (_, n) => `line ${n + 1}\n`).join(''))
-  const stored = await page.getByRole('link', { name: 'As written' }).evaluate(async (link) => (await fetch(link.href)).text())
+  const stored = await page
+    .getByRole('link', { name: 'As written' })
+    .evaluate(async (link) => (await fetch(link.getAttribute('href') ?? '')).text())
   expect(stored).toBe(text)
   await page.context().close()
 })

@@ -1,5 +1,6 @@
 import { fault } from '@windlass/kit/faults'
 import { defined } from '@windlass/kit/defined'
+import { plural } from '@windlass/plan'
 import {
   NO_BUILD_REASONS,
   type Delivery,
@@ -10,7 +11,6 @@ import {
 } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
-import { plural } from '../../format/problems.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import type { Style } from '../../format/style.ts'
