@@ -24,18 +24,13 @@ test('parses each kind of topic, with the colons of a step name', () => {
   })
 })
 
-test.each([
-  '',
-  'accounts',
-  'build:7:0',
-  `build:${BUILD}:-1`,
-  `log:${BUILD}:1:step/a`,
-  `log:${BUILD}:1:other:0`,
-  `terminal:${BUILD}:3`,
-])('refuses the topic "%s"', (topic) => {
-  expect(parseStreamTopic(topic)).toBeUndefined()
-  expect(StreamQuery.safeParse({ topic }).success).toBe(false)
-})
+test.each(['', 'accounts', 'build:7:0', `build:${BUILD}:-1`, `log:${BUILD}:1:step/a`, `log:${BUILD}:1:other:0`, `terminal:${BUILD}:3`])(
+  'refuses the topic "%s"',
+  (topic) => {
+    expect(parseStreamTopic(topic)).toBeUndefined()
+    expect(StreamQuery.safeParse({ topic }).success).toBe(false)
+  },
+)
 
 test('a query has 1 to 32 topics, each once', () => {
   const many = Array.from({ length: 33 }, (_, n) => `build:${BUILD}:${n}`)

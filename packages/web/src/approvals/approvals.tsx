@@ -58,7 +58,7 @@ function ApprovalList({ state }: { readonly state: State }): ReactElement {
   const items = list.data.pages.flatMap((page) => page.items)
   if (items.length === 0)
     return (
-      <Empty action={<Command text="windlass get approvals" />}>
+      <Empty action={state === 'open' && <Command text="windlass get builds --status pending-approval" />}>
         {state === 'open' ? 'No build waits for an approval.' : 'No approval has been decided yet.'}
       </Empty>
     )

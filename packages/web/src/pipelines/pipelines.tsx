@@ -28,11 +28,7 @@ function PipelineList(): ReactElement {
   if (list.data === undefined) return <Problem error={list.error} onRetry={() => void list.refetch()} />
   const pipelines = list.data.pages.flatMap(({ items }) => items)
   if (pipelines.length === 0)
-    return (
-      <Empty action={<Command text="windlass create pipeline -f pipeline.yaml" />}>
-        There are no pipelines that you may see.
-      </Empty>
-    )
+    return <Empty action={<Command text="windlass apply -f pipeline.yml" />}>There are no pipelines that you may see.</Empty>
   return (
     <div className={styles['stack']}>
       <Table
