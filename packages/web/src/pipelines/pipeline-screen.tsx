@@ -27,7 +27,7 @@ const PARTS: readonly (string | undefined)[] = [undefined, 'triggers', 'run']
 const LAST_BUILDS = 10
 
 export function PipelineScreen(): ReactElement {
-  const { '*': rest } = useParams<{ '*': string }>()
+  const { '*': rest = '' } = useParams<{ '*'?: string }>()
   const { name, part } = readPipeline(rest)
   const { data, error, isPending, refetch } = useQuery(queries.pipeline(name))
   if (!PARTS.includes(part)) return <NotHere />
