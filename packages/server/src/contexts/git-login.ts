@@ -3,9 +3,18 @@
  * rotate: the forge may accept each only once. One server at a time asks for a new one, and keeps the old one until the new one is stored.
  */
 import { attempt, defined, fault, parseJson, retry, ticks } from '@windlass/kit'
-import { AppForge, readRefusal, readTokens, tokenCall, type GitAccess, type OauthApp, type Tokens } from '@windlass/protocol'
+import {
+  AppForge,
+  isFinalRefusal,
+  readRefusal,
+  readTokens,
+  tokenCall,
+  type GitAccess,
+  type OauthApp,
+  type Tokens,
+} from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { callOut } from '../outbound/call.ts'
+import { callOut, type Answer } from '../outbound/call.ts'
 import { findContext, listContexts, lockContext, updateRenewal } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
 import { openContextData, replaceSecrets } from './context-data.ts'
@@ -132,7 +141,8 @@ type Outcome =
 
 /** Asks the forge for new tokens. An answer that is lost is an outcome, too: the same refresh token is used again later. */
 async function requestTokens(app: App, row: ContextRow, used: string): Promise<Outcome> {
-  const { url = '', oauthForge, oauthApp: id = '', oauthSecret: secret } = openContextData(app.vault, row)
+  const data = openContextData(app.vault, row)
+  const { url = '', oauthForge, oauthApp: id = '', oauthSecret: secret, oauthExpiresIn } = data
   const forge = AppForge.parse(oauthForge)
   const oauth: OauthApp = { forge, url, id, secret }
   const { url: address, headers, body } = tokenCall(oauth, { grant_type: 'refresh_token', refresh_token: used })
@@ -141,18 +151,21 @@ async function requestTokens(app: App, row: ContextRow, used: string): Promise<O
   const answer = await callOut({ ...app, closing: new AbortController().signal }, { url: target, headers, body })
   const json = answer.body === undefined ? undefined : parseJson(answer.body)
   const tokens = answer.problem === undefined ? readTokens(json) : undefined
-  if (tokens?.expiresIn !== undefined) return { tokens: { ...tokens, expiresIn: tokens.expiresIn } }
-  if (answer.problem !== undefined && answer.mayRetry)
-    return {
-      problem: `The token was not renewed: ${answer.problem}`,
-      afterMs: Math.max(RETRY_MS, answer.afterMs),
-      isRefused: false,
-    }
+  // A forge that names no lifetime has replaced the refresh token all the same.
+  if (tokens !== undefined) return { tokens: { ...tokens, expiresIn: tokens.expiresIn ?? Number(oauthExpiresIn) } }
   const code = readRefusal(json)
-  const why = code ?? answer.problem?.replace(/\.$/, '') ?? 'its answer has no token that expires'
+  if (code === undefined || !isFinalRefusal(code) || (answer.problem !== undefined && answer.mayRetry))
+    return toFailure(answer, target.hostname, code)
   const command = `windlass connect git ${row.name} --forge ${forge} --url ${url} --oauth-app ${id}`
-  const problem = `${target.hostname} refuses to renew the token (${why}). Connect again: \`${command}\`.`
+  const problem = `${target.hostname} refuses to renew the token (${code}). Connect again: \`${command}\`.`
   return { problem, afterMs: REFUSED_MS, isRefused: true }
+}
+
+/** Returns the outcome of an answer that is neither tokens nor a refusal, such as one of a proxy. */
+function toFailure(answer: Answer, host: string, code: string | undefined): Outcome {
+  const why = answer.problem ?? `${host} answered ${answer.status} without tokens${code === undefined ? '' : ` (${code})`}.`
+  const afterMs = Math.max(RETRY_MS, answer.problem === undefined ? 0 : answer.afterMs)
+  return { problem: `The token was not renewed: ${why}`, afterMs, isRefused: false }
 }
 
 interface Renewed {
