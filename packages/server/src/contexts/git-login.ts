@@ -46,12 +46,15 @@ export interface GitLogin {
   readonly expired?: { readonly problem: string; readonly mayRetry: boolean }
 }
 
-/** Returns the access of a Git context, with a token that has not expired if the forge issues one. Waits for a renewal only if the token has expired. */
+/**
+ * Returns the access of a Git context, with a token that has not expired if the forge issues one. Waits for a renewal only if the token has expired. A server
+ * that closes starts no renewals.
+ */
 export async function readGitLogin(app: App, context: ContextRow): Promise<GitLogin> {
   const now = app.clock.now()
-  if (!isDue(context, now)) return toLogin(app, context, now)
+  if (!isDue(context, now) || app.closing.aborted) return toLogin(app, context, now)
   const isFree = (context.renew_after ?? 0) <= now
-  const renewed = isFree ? await renew(app, context) : await waitForRenewal(app, context)
+  const renewed = isFree ? await app.renewals.run(() => renew(app, context)) : await waitForRenewal(app, context)
   return toLogin(app, renewed ?? context, app.clock.now())
 }
 
@@ -95,7 +98,7 @@ function toLogin({ vault }: App, context: ContextRow, now: number): GitLogin {
 }
 
 function stillExpired({ name }: ContextRow): string {
-  return `The token of the Git context "${name}" has expired, and another server is renewing it.`
+  return `The token of the Git context "${name}" has expired, and no server has renewed it yet.`
 }
 
 /** Waits until another server has renewed the token, if it has expired. Returns the stored context. */
@@ -130,7 +133,7 @@ async function renew(app: App, { id }: ContextRow): Promise<ContextRow | undefin
   const outcome = await requestTokens(app, row, used)
   if (outcome.problem !== undefined)
     app.log.warn({ context: row.name, problem: outcome.problem }, 'token of a Git context not renewed')
-  await retry({ ...STORING, clock, retryIf: () => !app.closing.aborted }, () => storeOutcome(app, { id, used, outcome }))
+  await retry({ ...STORING, clock, signal: app.renewals.cut }, () => storeOutcome(app, { id, used, outcome }))
   return findContext(store.query, accountId, id)
 }
 
@@ -148,7 +151,7 @@ async function requestTokens(app: App, row: ContextRow, used: string): Promise<O
   const { url: address, headers, body } = tokenCall(oauth, { grant_type: 'refresh_token', refresh_token: used })
   const target = new URL(address)
   // A server that closes waits for the answer, because it may contain the only valid refresh token.
-  const answer = await callOut({ ...app, closing: new AbortController().signal }, { url: target, headers, body })
+  const answer = await callOut({ ...app, closing: app.renewals.cut }, { url: target, headers, body })
   const json = answer.body === undefined ? undefined : parseJson(answer.body)
   const tokens = answer.problem === undefined ? readTokens(json) : undefined
   // A forge that names no lifetime has replaced the refresh token all the same.
