@@ -6,6 +6,7 @@ import { deleteContext, findContext, listContexts, lockContext, saveContext } fr
 import type { ContextRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
 import { sealContextData, toContext } from './context-data.ts'
+import { hasLease } from './git-login.ts'
 import { checkKubeconfig } from './stored-kubeconfig.ts'
 
 export interface ContextPut {
@@ -58,9 +59,11 @@ function renewalOf(
   const lifetime = data['oauthExpiresIn']
   const none = { expires_at: null, renew_after: null, problem: null, refused_at: null }
   if (lifetime === undefined) return none
-  if (data['password'] !== MASK || before === undefined) return { ...none, expires_at: now + Number(lifetime) * 1000 }
-  // A changed app or secret may be what the forge refused, so the next renewal is at once.
-  return { ...none, expires_at: before.expires_at }
+  const kept = data['password'] === MASK && before !== undefined ? before.expires_at : now + Number(lifetime) * 1000
+  const state = { ...none, expires_at: kept }
+  // A changed app or secret may be what the forge refused, so the next renewal is at once. One in progress keeps its lease.
+  const isKept = data['oauthRefreshToken'] === MASK && before !== undefined && hasLease(before)
+  return isKept ? { ...state, renew_after: before.renew_after, problem: before.problem, refused_at: before.refused_at } : state
 }
 
 export async function listShownContexts(app: App): Promise<Context[]> {

@@ -19,8 +19,13 @@ import { findContext, listContexts, lockContext, updateRenewal } from '../store/
 import type { ContextRow } from '../store/schema.ts'
 import { openContextData, replaceSecrets } from './context-data.ts'
 
-/** How long a server may take for a renewal before another one tries. Longer than a call of a forge. Milliseconds. */
-const RENEWAL_MS = 20_000
+/**
+ * How long a server may take for a renewal before another one sends the same refresh token. Longer than a call of a forge, and than most failures of the
+ * database, because only this server has the answer. Shorter than the margin, so that another one can renew the token in time if this one dies. Milliseconds.
+ */
+const LEASE_MS = 360_000
+/** Longest wait for the renewal of another server. Longer than a call of a forge. Milliseconds. */
+const WAIT_MS = 20_000
 /** Longest time between the renewal and the expiry of a token. Milliseconds. */
 const MAX_MARGIN_MS = 600_000
 /** Delay after a renewal without an answer, and after one that the forge refused. Milliseconds. */
@@ -105,7 +110,7 @@ function stillExpired({ name }: ContextRow): string {
 async function waitForRenewal(app: App, context: ContextRow): Promise<ContextRow | undefined> {
   const { store, clock, accountId, closing } = app
   let latest: ContextRow | undefined = context
-  const until = clock.monotonic() + RENEWAL_MS
+  const until = clock.monotonic() + WAIT_MS
   while (latest !== undefined && latest.problem === null && isPast(latest, clock.now()) && clock.monotonic() < until) {
     await clock.sleep(LOOK_MS, closing)
     latest = await findContext(store.query, accountId, context.id)
@@ -117,6 +122,11 @@ function isPast({ expires_at: expiresAt }: ContextRow, now: number): boolean {
   return expiresAt !== null && now >= expiresAt
 }
 
+/** Returns true if `renew_after` may be the lease of a renewal in progress, or a delay that the forge asks for. It is not the delay after a refusal. */
+export function hasLease({ renew_after: renewAfter, refused_at: refusedAt }: ContextRow): boolean {
+  return renewAfter !== null && (refusedAt === null || renewAfter > refusedAt + REFUSED_MS)
+}
+
 /** Renews the token unless another server does. Returns the stored context; undefined if it was deleted. */
 async function renew(app: App, { id }: ContextRow): Promise<ContextRow | undefined> {
   const { store, accountId, clock } = app
@@ -124,7 +134,7 @@ async function renew(app: App, { id }: ContextRow): Promise<ContextRow | undefin
     const row = await lockContext(tx, accountId, id)
     const now = clock.now()
     if (row === undefined || !isDue(row, now) || (row.renew_after ?? 0) > now) return { row, isOurs: false }
-    await updateRenewal(tx, id, { renew_after: now + RENEWAL_MS })
+    await updateRenewal(tx, id, { renew_after: now + LEASE_MS })
     return { row, isOurs: true }
   })
   if (taken.row === undefined || !taken.isOurs) return taken.row && waitForRenewal(app, taken.row)
