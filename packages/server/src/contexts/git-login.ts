@@ -17,7 +17,7 @@ import type { App } from '../app.ts'
 import { callOut, type Answer } from '../outbound/call.ts'
 import { findContext, listContexts, lockContext, updateRenewal } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
-import { openContextData, replaceSecrets } from './context-data.ts'
+import { expiryOf, openContextData, replaceSecrets } from './context-data.ts'
 
 /**
  * How long a server may take for a renewal before another one sends the same refresh token. Longer than a call of a forge, and than most failures of the
@@ -88,15 +88,17 @@ export async function renewLoop(app: App): Promise<void> {
 }
 
 /** Returns true from two thirds of the lifetime of the token on, or ten minutes before its end if that is later. */
-function isDue({ data, expires_at: expiresAt }: ContextRow, now: number): boolean {
+function isDue(context: ContextRow, now: number): boolean {
+  const expiresAt = expiryOf(context)
   if (expiresAt === null) return false
-  const { oauthExpiresIn } = JSON.parse(data) as { readonly oauthExpiresIn?: string }
+  const { oauthExpiresIn } = JSON.parse(context.data) as { readonly oauthExpiresIn?: string }
   return now >= expiresAt - Math.min(MAX_MARGIN_MS, (Number(oauthExpiresIn) * 1000) / 3)
 }
 
 function toLogin({ vault }: App, context: ContextRow, now: number): GitLogin {
   const { url = '', username, password, sshPrivateKey, sshKnownHosts } = openContextData(vault, context)
-  const { expires_at: expiresAt, problem, refused_at: refusedAt } = context
+  const { problem, refused_at: refusedAt } = context
+  const expiresAt = expiryOf(context)
   const login = { url, ...defined({ username, password, sshPrivateKey, sshKnownHosts, expiresAt: expiresAt ?? undefined }) }
   if (expiresAt === null || now < expiresAt) return login
   return { ...login, expired: { problem: problem ?? stillExpired(context), mayRetry: refusedAt === null } }
@@ -118,7 +120,8 @@ async function waitForRenewal(app: App, context: ContextRow): Promise<ContextRow
   return latest
 }
 
-function isPast({ expires_at: expiresAt }: ContextRow, now: number): boolean {
+function isPast(context: ContextRow, now: number): boolean {
+  const expiresAt = expiryOf(context)
   return expiresAt !== null && now >= expiresAt
 }
 
