@@ -139,6 +139,21 @@ export function readTokens(body: unknown): Tokens | undefined {
 
 const Refusal = z.object({ error: z.string().regex(/^[a-z_]{1,50}$/) })
 
+/** Codes that say that a refresh token or an app is not valid: RFC 6749 section 5.2, and those of GitHub. */
+const FINAL_CODES = [
+  'invalid_grant',
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'bad_refresh_token',
+  'incorrect_client_credentials',
+]
+
+/** Returns true for the code of a refusal that a later call with the same values would get, too. */
+export function isFinalRefusal(code: string): boolean {
+  return FINAL_CODES.includes(code)
+}
+
 /** Returns the code of a refusal, such as `invalid_grant` (RFC 6749 section 5.2). Undefined for another body. */
 export function readRefusal(body: unknown): string | undefined {
   return Refusal.safeParse(body).data?.error

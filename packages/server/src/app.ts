@@ -3,6 +3,7 @@ import type { Clock, Logger } from '@windlass/kit'
 import type { Hearing } from './builds/engine/hearing.ts'
 import type { ServerLogLimits } from './builds/schedule/limits.ts'
 import type { OidcProvider } from './identity/oidc/provider.ts'
+import type { Renewals } from './contexts/renewals.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import type { DocumentPolicy } from './documents/fetch-document.ts'
 import type { Readers } from './feed/readers.ts'
@@ -47,6 +48,7 @@ export interface App {
   /** The code of the first admin from the settings; if undefined, it is in the data folder. */
   readonly bootstrapCode: string | undefined
   readonly hearing: Hearing
+  readonly renewals: Renewals
   /** The provider through which users sign in; undefined without one. */
   readonly oidc: OidcProvider | undefined
   /** PEM that pods need to trust this server; undefined without TLS or with a certificate of a public CA. */

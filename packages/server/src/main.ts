@@ -1,4 +1,7 @@
-/** The process of a control plane. It ends within 5 s after SIGTERM; a kill at any time loses nothing that was acknowledged. */
+/**
+ * The process of a control plane. It ends within 5 s after SIGTERM, or within 25 s while it renews a token. A kill at any time loses nothing that was
+ * acknowledged.
+ */
 import { isFault, openLog, stopSignal } from '@windlass/kit'
 import { readServerConfig, toServerOptions } from './config.ts'
 import { startServer } from './server.ts'

@@ -25,6 +25,7 @@ import { keysLoop } from './secrets/master-keys.ts'
 import { outboxLoop } from './outbox/send.ts'
 import { cronLoop } from './triggers/cron/fire.ts'
 import { renewLoop } from './contexts/git-login.ts'
+import { Renewals } from './contexts/renewals.ts'
 import { pollLoop } from './triggers/poll/poll.ts'
 import { deliverLoop } from './triggers/process.ts'
 import { sampleLoop } from './health/samples.ts'
@@ -69,7 +70,7 @@ export interface OpenApp {
   readonly app: App
   /** Ends held calls and loops. */
   stop(): void
-  /** Stops, waits for the loops and closes the store. Call it when no HTTP call is in progress. */
+  /** Stops, waits for the loops and for renewals of tokens, at most 20 s, and closes the store. Call it when no HTTP call is in progress. */
   close(): Promise<void>
 }
 
@@ -143,6 +144,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       advertisedUrl,
       bootstrapCode: options.bootstrapCode,
       hearing: openHearing(clock, timings),
+      renewals: new Renewals(clock),
       oidc: options.oidc === undefined ? undefined : openProvider(options.oidc, clock),
       configuredUrl: options.advertisedUrl?.replace(/\/+$/, ''),
       serverCa: options.caFile === undefined ? undefined : readFileSync(options.caFile, 'utf8'),
@@ -173,7 +175,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       async close() {
         closing.abort()
         await documentPool.close()
-        await Promise.all(loops)
+        await Promise.all([app.renewals.close(), ...loops])
         await traces?.close()
         await store.close()
       },

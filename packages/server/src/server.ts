@@ -25,7 +25,7 @@ export interface RunningServer {
   readonly url: string
   /** The shared parts of the server, for tests in the same process. */
   readonly app: App
-  /** Stops listening, ends held calls and closes the store, within 5 s. Safe to call twice. */
+  /** Stops listening, ends held calls and closes the store, within 5 s, or 25 s while it renews a token. Safe to call twice. */
   close(): Promise<void>
 }
 

@@ -177,6 +177,11 @@ function mapSecrets(context: ContextRow, change: (place: Place, sealed: string) 
   )
 }
 
+/** Returns when the token of a context expires. Null without a refresh token: an older server replaces a login and leaves its `expires_at`. */
+export function expiryOf({ data, expires_at: expiresAt }: Pick<ContextRow, 'data' | 'expires_at'>): number | null {
+  return expiresAt === null || StoredData.parse(JSON.parse(data))['oauthRefreshToken'] === undefined ? null : expiresAt
+}
+
 export interface ContextVariables {
   readonly values: Data
   readonly isSecret: boolean
@@ -200,6 +205,7 @@ function plainText(value: unknown, json: string): string {
 /** Returns the context for the API: secret fields as `*****`. */
 export function toContext(context: ContextRow): Context {
   const stored = StoredData.parse(JSON.parse(context.data))
+  const expiresAt = expiryOf(context)
   return {
     id: context.id,
     name: context.name,
@@ -213,8 +219,8 @@ export function toContext(context: ContextRow): Context {
     ),
     createdAt: context.created_at,
     updatedAt: context.updated_at,
-    ...(context.expires_at !== null && { expiresAt: context.expires_at }),
-    ...(context.problem !== null && { problem: context.problem }),
+    ...(expiresAt !== null && { expiresAt }),
+    ...(expiresAt !== null && context.problem !== null && { problem: context.problem }),
   }
 }
 

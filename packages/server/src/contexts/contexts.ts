@@ -5,7 +5,8 @@ import { MASK } from '../secrets/mask.ts'
 import { deleteContext, findContext, listContexts, lockContext, saveContext } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
-import { sealContextData, toContext } from './context-data.ts'
+import { expiryOf, sealContextData, toContext } from './context-data.ts'
+import { hasLease } from './git-login.ts'
 import { checkKubeconfig } from './stored-kubeconfig.ts'
 
 export interface ContextPut {
@@ -49,18 +50,23 @@ export async function putContext(
   })
 }
 
-/** Returns the state of renewal of a written context: that of a new token, or the earlier one if the token stays. */
+/**
+ * Returns the state of renewal of a written context: that of a new token, or the earlier one if the token stays. A token that was stored without an OAuth app
+ * counts as new.
+ */
 function renewalOf(
-  { data }: ContextInput,
+  { type, data }: ContextInput,
   before: ContextRow | undefined,
   now: number,
 ): Pick<ContextRow, 'expires_at' | 'renew_after' | 'problem' | 'refused_at'> {
   const lifetime = data['oauthExpiresIn']
   const none = { expires_at: null, renew_after: null, problem: null, refused_at: null }
-  if (lifetime === undefined) return none
-  if (data['password'] !== MASK || before === undefined) return { ...none, expires_at: now + Number(lifetime) * 1000 }
-  // A changed app or secret may be what the forge refused, so the next renewal is at once.
-  return { ...none, expires_at: before.expires_at }
+  if (type !== 'git' || lifetime === undefined) return none
+  const kept = data['password'] === MASK && before !== undefined ? expiryOf(before) : null
+  const state = { ...none, expires_at: kept ?? now + Number(lifetime) * 1000 }
+  // A changed app or secret may be what the forge refused, so the next renewal is at once. One in progress keeps its lease.
+  const isKept = data['oauthRefreshToken'] === MASK && before !== undefined && hasLease(before)
+  return isKept ? { ...state, renew_after: before.renew_after, problem: before.problem, refused_at: before.refused_at } : state
 }
 
 export async function listShownContexts(app: App): Promise<Context[]> {

@@ -3,15 +3,29 @@
  * rotate: the forge may accept each only once. One server at a time asks for a new one, and keeps the old one until the new one is stored.
  */
 import { attempt, defined, fault, parseJson, retry, ticks } from '@windlass/kit'
-import { AppForge, readRefusal, readTokens, tokenCall, type GitAccess, type OauthApp, type Tokens } from '@windlass/protocol'
+import {
+  AppForge,
+  isFinalRefusal,
+  readRefusal,
+  readTokens,
+  tokenCall,
+  type GitAccess,
+  type OauthApp,
+  type Tokens,
+} from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { callOut } from '../outbound/call.ts'
+import { callOut, type Answer } from '../outbound/call.ts'
 import { findContext, listContexts, lockContext, updateRenewal } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
-import { openContextData, replaceSecrets } from './context-data.ts'
+import { expiryOf, openContextData, replaceSecrets } from './context-data.ts'
 
-/** How long a server may take for a renewal before another one tries. Longer than a call of a forge. Milliseconds. */
-const RENEWAL_MS = 20_000
+/**
+ * How long a server may take for a renewal before another one sends the same refresh token. Longer than a call of a forge, and than most failures of the
+ * database, because only this server has the answer. Shorter than the margin, so that another one can renew the token in time if this one dies. Milliseconds.
+ */
+const LEASE_MS = 360_000
+/** Longest wait for the renewal of another server. Longer than a call of a forge. Milliseconds. */
+const WAIT_MS = 20_000
 /** Longest time between the renewal and the expiry of a token. Milliseconds. */
 const MAX_MARGIN_MS = 600_000
 /** Delay after a renewal without an answer, and after one that the forge refused. Milliseconds. */
@@ -37,12 +51,15 @@ export interface GitLogin {
   readonly expired?: { readonly problem: string; readonly mayRetry: boolean }
 }
 
-/** Returns the access of a Git context, with a token that has not expired if the forge issues one. Waits for a renewal only if the token has expired. */
+/**
+ * Returns the access of a Git context, with a token that has not expired if the forge issues one. Waits for a renewal only if the token has expired. A server
+ * that closes starts no renewals.
+ */
 export async function readGitLogin(app: App, context: ContextRow): Promise<GitLogin> {
   const now = app.clock.now()
-  if (!isDue(context, now)) return toLogin(app, context, now)
+  if (!isDue(context, now) || app.closing.aborted) return toLogin(app, context, now)
   const isFree = (context.renew_after ?? 0) <= now
-  const renewed = isFree ? await renew(app, context) : await waitForRenewal(app, context)
+  const renewed = isFree ? await app.renewals.run(() => renew(app, context)) : await waitForRenewal(app, context)
   return toLogin(app, renewed ?? context, app.clock.now())
 }
 
@@ -71,29 +88,31 @@ export async function renewLoop(app: App): Promise<void> {
 }
 
 /** Returns true from two thirds of the lifetime of the token on, or ten minutes before its end if that is later. */
-function isDue({ data, expires_at: expiresAt }: ContextRow, now: number): boolean {
+function isDue(context: ContextRow, now: number): boolean {
+  const expiresAt = expiryOf(context)
   if (expiresAt === null) return false
-  const { oauthExpiresIn } = JSON.parse(data) as { readonly oauthExpiresIn?: string }
+  const { oauthExpiresIn } = JSON.parse(context.data) as { readonly oauthExpiresIn?: string }
   return now >= expiresAt - Math.min(MAX_MARGIN_MS, (Number(oauthExpiresIn) * 1000) / 3)
 }
 
 function toLogin({ vault }: App, context: ContextRow, now: number): GitLogin {
   const { url = '', username, password, sshPrivateKey, sshKnownHosts } = openContextData(vault, context)
-  const { expires_at: expiresAt, problem, refused_at: refusedAt } = context
+  const { problem, refused_at: refusedAt } = context
+  const expiresAt = expiryOf(context)
   const login = { url, ...defined({ username, password, sshPrivateKey, sshKnownHosts, expiresAt: expiresAt ?? undefined }) }
   if (expiresAt === null || now < expiresAt) return login
   return { ...login, expired: { problem: problem ?? stillExpired(context), mayRetry: refusedAt === null } }
 }
 
 function stillExpired({ name }: ContextRow): string {
-  return `The token of the Git context "${name}" has expired, and another server is renewing it.`
+  return `The token of the Git context "${name}" has expired, and no server has renewed it yet.`
 }
 
 /** Waits until another server has renewed the token, if it has expired. Returns the stored context. */
 async function waitForRenewal(app: App, context: ContextRow): Promise<ContextRow | undefined> {
   const { store, clock, accountId, closing } = app
   let latest: ContextRow | undefined = context
-  const until = clock.monotonic() + RENEWAL_MS
+  const until = clock.monotonic() + WAIT_MS
   while (latest !== undefined && latest.problem === null && isPast(latest, clock.now()) && clock.monotonic() < until) {
     await clock.sleep(LOOK_MS, closing)
     latest = await findContext(store.query, accountId, context.id)
@@ -101,8 +120,14 @@ async function waitForRenewal(app: App, context: ContextRow): Promise<ContextRow
   return latest
 }
 
-function isPast({ expires_at: expiresAt }: ContextRow, now: number): boolean {
+function isPast(context: ContextRow, now: number): boolean {
+  const expiresAt = expiryOf(context)
   return expiresAt !== null && now >= expiresAt
+}
+
+/** Returns true if `renew_after` may be the lease of a renewal in progress, or a delay that the forge asks for. It is not the delay after a refusal. */
+export function hasLease({ renew_after: renewAfter, refused_at: refusedAt }: ContextRow): boolean {
+  return renewAfter !== null && (refusedAt === null || renewAfter > refusedAt + REFUSED_MS)
 }
 
 /** Renews the token unless another server does. Returns the stored context; undefined if it was deleted. */
@@ -112,7 +137,7 @@ async function renew(app: App, { id }: ContextRow): Promise<ContextRow | undefin
     const row = await lockContext(tx, accountId, id)
     const now = clock.now()
     if (row === undefined || !isDue(row, now) || (row.renew_after ?? 0) > now) return { row, isOurs: false }
-    await updateRenewal(tx, id, { renew_after: now + RENEWAL_MS })
+    await updateRenewal(tx, id, { renew_after: now + LEASE_MS })
     return { row, isOurs: true }
   })
   if (taken.row === undefined || !taken.isOurs) return taken.row && waitForRenewal(app, taken.row)
@@ -121,7 +146,7 @@ async function renew(app: App, { id }: ContextRow): Promise<ContextRow | undefin
   const outcome = await requestTokens(app, row, used)
   if (outcome.problem !== undefined)
     app.log.warn({ context: row.name, problem: outcome.problem }, 'token of a Git context not renewed')
-  await retry({ ...STORING, clock, retryIf: () => !app.closing.aborted }, () => storeOutcome(app, { id, used, outcome }))
+  await retry({ ...STORING, clock, signal: app.renewals.cut }, () => storeOutcome(app, { id, used, outcome }))
   return findContext(store.query, accountId, id)
 }
 
@@ -132,27 +157,31 @@ type Outcome =
 
 /** Asks the forge for new tokens. An answer that is lost is an outcome, too: the same refresh token is used again later. */
 async function requestTokens(app: App, row: ContextRow, used: string): Promise<Outcome> {
-  const { url = '', oauthForge, oauthApp: id = '', oauthSecret: secret } = openContextData(app.vault, row)
+  const data = openContextData(app.vault, row)
+  const { url = '', oauthForge, oauthApp: id = '', oauthSecret: secret, oauthExpiresIn } = data
   const forge = AppForge.parse(oauthForge)
   const oauth: OauthApp = { forge, url, id, secret }
   const { url: address, headers, body } = tokenCall(oauth, { grant_type: 'refresh_token', refresh_token: used })
   const target = new URL(address)
   // A server that closes waits for the answer, because it may contain the only valid refresh token.
-  const answer = await callOut({ ...app, closing: new AbortController().signal }, { url: target, headers, body })
+  const answer = await callOut({ ...app, closing: app.renewals.cut }, { url: target, headers, body })
   const json = answer.body === undefined ? undefined : parseJson(answer.body)
   const tokens = answer.problem === undefined ? readTokens(json) : undefined
-  if (tokens?.expiresIn !== undefined) return { tokens: { ...tokens, expiresIn: tokens.expiresIn } }
-  if (answer.problem !== undefined && answer.mayRetry)
-    return {
-      problem: `The token was not renewed: ${answer.problem}`,
-      afterMs: Math.max(RETRY_MS, answer.afterMs),
-      isRefused: false,
-    }
+  // A forge that names no lifetime has replaced the refresh token all the same.
+  if (tokens !== undefined) return { tokens: { ...tokens, expiresIn: tokens.expiresIn ?? Number(oauthExpiresIn) } }
   const code = readRefusal(json)
-  const why = code ?? answer.problem?.replace(/\.$/, '') ?? 'its answer has no token that expires'
+  if (code === undefined || !isFinalRefusal(code) || (answer.problem !== undefined && answer.mayRetry))
+    return toFailure(answer, target.hostname, code)
   const command = `windlass connect git ${row.name} --forge ${forge} --url ${url} --oauth-app ${id}`
-  const problem = `${target.hostname} refuses to renew the token (${why}). Connect again: \`${command}\`.`
+  const problem = `${target.hostname} refuses to renew the token (${code}). Connect again: \`${command}\`.`
   return { problem, afterMs: REFUSED_MS, isRefused: true }
+}
+
+/** Returns the outcome of an answer that is neither tokens nor a refusal, such as one of a proxy. */
+function toFailure(answer: Answer, host: string, code: string | undefined): Outcome {
+  const why = answer.problem ?? `${host} answered ${answer.status} without tokens${code === undefined ? '' : ` (${code})`}.`
+  const afterMs = Math.max(RETRY_MS, answer.problem === undefined ? 0 : answer.afterMs)
+  return { problem: `The token was not renewed: ${why}`, afterMs, isRefused: false }
 }
 
 interface Renewed {

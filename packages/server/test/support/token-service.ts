@@ -7,8 +7,8 @@ import { ContextInput, type Context } from '@windlass/protocol'
 import type { App } from '../../src/app.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 
-/** What a call gets: new tokens, new tokens in an answer that is lost, no answer, or a refusal. */
-export type Outcome = 'tokens' | 'lost' | 'no-answer' | 'refused'
+/** What a call gets: new tokens, new tokens in an answer that is lost, no answer, a refusal, or the given answer. */
+export type Outcome = 'tokens' | 'lost' | 'no-answer' | 'refused' | { readonly status: number; readonly body: string }
 
 export interface TokenService extends AsyncDisposable {
   readonly url: string
@@ -32,6 +32,7 @@ export async function openTokenService(): Promise<TokenService> {
       const form = Object.fromEntries(new URLSearchParams(body))
       service.calls.push(form)
       const outcome = await service.onCall()
+      if (typeof outcome === 'object') return void response.writeHead(outcome.status).end(outcome.body)
       const isKnown = form['refresh_token'] === `refresh-${issued}` || (service.hasGrace && form['refresh_token'] === earlier)
       if (outcome === 'no-answer') return void request.socket.destroy()
       if (outcome === 'refused' || !isKnown || request.url !== '/login/oauth/access_token')
