@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { keyedHash, type HashKey } from './keyed-hash.ts'
 
 function hashOf(text: string, key: HashKey): [number, number] {
-  return keyedHash(Uint16Array.from(text, (unit) => unit.charCodeAt(0)), text.length, key)
+  return keyedHash(
+    Uint16Array.from(text, (unit) => unit.charCodeAt(0)),
+    text.length,
+    key,
+  )
 }
 
 test('each code unit, the length and both halves of the key change both halves of the hash', () => {

@@ -75,7 +75,12 @@ describe.each(DATABASES)('statistics on $name', ({ open }) => {
     // All but the last one have large exports.
     for (const { position, data } of finished.slice(0, 3)) {
       const long = JSON.stringify({ ...(JSON.parse(data) as object), exports: ['x'.repeat(7_000_000)] })
-      await query.updateTable('event').set({ data: long }).where('build_id', '=', build.id).where('position', '=', position).execute()
+      await query
+        .updateTable('event')
+        .set({ data: long })
+        .where('build_id', '=', build.id)
+        .where('position', '=', position)
+        .execute()
     }
     await say(app, key, ended('success'))
     const stats = await readPipelineStats(app, 'shop/app', {})
@@ -98,8 +103,14 @@ describe.each(DATABASES)('statistics on $name', ({ open }) => {
       const own = { build_id: id, account_id: app.accountId }
       const step = { attempt: 1, step: 'one', try: 1, pipeline_id: 'p', status: 'success', reason: null } as const
       const numbers = { started_at: 1, finished_at: 2, memory_bytes: null, cpu_ms: null }
-      await query.insertInto('ended_step').values({ ...own, ...step, ...numbers }).execute()
-      await query.insertInto('build_wait').values({ ...own, reason: 'queued', waited_ms: 1 }).execute()
+      await query
+        .insertInto('ended_step')
+        .values({ ...own, ...step, ...numbers })
+        .execute()
+      await query
+        .insertInto('build_wait')
+        .values({ ...own, reason: 'queued', waited_ms: 1 })
+        .execute()
       const marks = { build_id: id, attempt: 1, stream: 'step/one', version: 0, bytes: 0, state: '{}' }
       await query.insertInto('stream_marks').values(marks).execute()
     }

@@ -162,9 +162,7 @@ export async function listUnreportedEnds(
     .where('end_reported', 'is', null)
     .where('finished_at', '>=', Math.max(page.since, after?.finished_at ?? 0))
     .$if(after !== undefined, (select) =>
-      select.where((where) =>
-        where.or([where('finished_at', '>', after?.finished_at ?? 0), where('id', '>', after?.id ?? '')]),
-      ),
+      select.where((where) => where.or([where('finished_at', '>', after?.finished_at ?? 0), where('id', '>', after?.id ?? '')])),
     )
     .orderBy('finished_at')
     .orderBy('id')
