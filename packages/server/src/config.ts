@@ -120,7 +120,7 @@ export const ServerConfig = z.object({
   ),
   LOG_FLUSH_MS: Ms.default(LOG_FLUSH_MS).describe('How long output of a build without followers is buffered.'),
   READERS: Count.default(READER_LIMITS.total).describe(
-    'Maximum open streams: followed builds, log downloads, terminals. Further requests get 429.',
+    'Maximum open streams: followed builds, log downloads, terminals, topics of pages. Further requests get 429.',
   ),
   READERS_PER_KEY: Count.default(READER_LIMITS.perKey).describe('Maximum open streams of one API key.'),
   READER_STALL_MS: Ms.default(READER_LIMITS.stallMs).describe(

@@ -17,7 +17,14 @@ import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
 import { deleteOldPullRequests } from './store/triggers/pull-requests.ts'
-import { deleteOldReplies, deleteOldTasks, deleteTakenPairs, listUnreferencedObjects } from './store/retention.ts'
+import {
+  deleteLeftRows,
+  deleteOldReplies,
+  deleteOldTasks,
+  deleteTakenPairs,
+  LEFT_TABLES,
+  listUnreferencedObjects,
+} from './store/retention.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -52,6 +59,7 @@ export async function retain(app: App): Promise<void> {
   const now = app.clock.now()
   const oldTasks = now - retention.taskDays * DAY_MS
   await retainBuilds(app, now)
+  await deleteLeft(app)
   await deleteDeadObjects(app)
   await store.write((tx) => deleteOldTasks(tx, oldTasks))
   await store.write((tx) => deleteTakenPairs(tx, oldTasks))
@@ -79,6 +87,17 @@ async function deleteAudit({ store, accountId, closing }: App, before: number): 
   while (!closing.aborted) {
     const count = await store.write((tx) => deleteOldAudit(tx, { accountId, before, limit: RECORDS }))
     if (count < RECORDS) break
+  }
+}
+
+/** Deletes what a server of an earlier version left of the builds and logs that it deleted. */
+async function deleteLeft({ store, closing }: App): Promise<void> {
+  for (const table of LEFT_TABLES) {
+    let after: string | undefined = ''
+    while (after !== undefined && !closing.aborted) {
+      const page = { table, after, limit: BATCH }
+      after = await store.write((tx) => deleteLeftRows(tx, page))
+    }
   }
 }
 

@@ -3,6 +3,8 @@
  * whatever their times and temporary files are.
  */
 
+import { keyedHash, type HashKey } from './keyed-hash.ts'
+
 /** Stands for numbers, hexadecimal ids, times and sizes; and for paths. */
 const NUMBER = '#'.charCodeAt(0)
 const PATH = '/'.charCodeAt(0)
@@ -66,18 +68,9 @@ export class NormalForm {
     return String.fromCharCode(...this.#codes.subarray(0, this.#length))
   }
 
-  /** Computes the hash, which `high` and `low` then return. */
-  hash(): void {
-    let high = 0x811c9dc5
-    let low = 0x9e3779b1
-    for (let at = 0; at < this.#length; at += 1) {
-      const code = this.#codes[at] ?? 0
-      high = Math.imul(high ^ code, 0x01000193)
-      low = Math.imul(low ^ code, 0x85ebca6b)
-      low ^= low >>> 13
-    }
-    this.#high = Math.imul(high ^ (high >>> 16) ^ low, 0x7feb352d) >>> 0
-    this.#low = Math.imul(low ^ (low >>> 15), 0x846ca68b) >>> 0
+  /** Computes the hash under a key, which `high` and `low` then return. */
+  hash(key: HashKey): void {
+    ;[this.#high, this.#low] = keyedHash(this.#codes, this.#length, key)
   }
 
   /** The two halves of the hash. Unsigned 32-bit integers. */

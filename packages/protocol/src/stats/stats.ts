@@ -60,7 +60,7 @@ export const PipelineStats = z.object({
   from: Time,
   to: Time,
   branch: z.string().optional(),
-  /** False if only the newest builds were read. */
+  /** False if only the newest builds were read, or steps with very large exports were left out. */
   isExact: z.boolean(),
   builds: z.object({ total: z.int(), success: z.int(), error: z.int(), terminated: z.int() }),
   /** Share of successful builds among those that succeeded or failed, 0 to 1. Absent without such builds. */

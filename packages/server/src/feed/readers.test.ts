@@ -27,3 +27,15 @@ test('reserves some streams for users and admins', () => {
   readers.take(keyOf('a', 'admin'))
   expect(() => readers.take(keyOf('a', 'admin'))).toThrow('The server already has 20 open streams.')
 })
+
+test('a stream of several topics counts as so many', () => {
+  const readers = openReaders({ ...READER_LIMITS, total: 100, perKey: 20 })
+  const stream = readers.take(keyOf('k', 'developer'), 15)
+  expect(() => readers.take(keyOf('k', 'developer'), 6)).toThrow('This key already has 15 open streams.')
+  const second = readers.take(keyOf('k', 'developer'), 5)
+  expect(readers.count).toBe(20)
+  stream[Symbol.dispose]()
+  second[Symbol.dispose]()
+  expect(readers.count).toBe(0)
+  readers.take(keyOf('k', 'developer'), 20)
+})

@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit'
 import { isAllowed, type Actor } from '../identity/actor.ts'
 
 export interface ReaderLimits {
-  /** Maximum number of readers of this server: followers, log downloads, terminals. */
+  /** Maximum number of readers of this server: followers, log downloads, terminals, topics of event streams. */
   readonly total: number
   /** Maximum number of readers with one credential. */
   readonly perKey: number
@@ -19,8 +19,8 @@ export interface Readers {
   readonly limits: ReaderLimits
   /** Current number of readers. */
   readonly count: number
-  /** Counts a reader until the result is disposed. Throws `too-many-readers` (with `retryAfter`) if a limit is reached. */
-  take(actor: Actor): Disposable
+  /** Counts a reader, or several for a stream of several topics, until the result is disposed. Throws `too-many-readers` (with `retryAfter`) if a limit is reached. */
+  take(actor: Actor, places?: number): Disposable
 }
 
 const RETRY_AFTER_S = 5
@@ -37,19 +37,19 @@ export function openReaders(limits: ReaderLimits): Readers {
     get count() {
       return total
     },
-    take(actor) {
+    take(actor, places = 1) {
       const key = actor.kind === 'nobody' ? 'nobody' : `${actor.kind}/${actor.id}`
       const own = counts.get(key) ?? 0
       const limit = hasReserve(actor) ? limits.total : limits.total - Math.floor(limits.total * RESERVE)
-      if (total >= limit) throw tooMany(`The server already has ${total} open streams.`)
-      if (own >= (actor.kind === 'build' ? Math.min(PER_BUILD, limits.perKey) : limits.perKey))
+      if (total + places > limit) throw tooMany(`The server already has ${total} open streams.`)
+      if (own + places > (actor.kind === 'build' ? Math.min(PER_BUILD, limits.perKey) : limits.perKey))
         throw tooMany(`This key already has ${own} open streams.`)
-      total += 1
-      counts.set(key, own + 1)
+      total += places
+      counts.set(key, own + places)
       return {
         [Symbol.dispose]() {
-          total -= 1
-          const left = (counts.get(key) ?? 1) - 1
+          total -= places
+          const left = (counts.get(key) ?? places) - places
           if (left === 0) counts.delete(key)
           else counts.set(key, left)
         },

@@ -7,7 +7,7 @@ import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
-import { listBuildWaits, listEndedBuilds, listEndedSteps, type EndedBuild } from '../store/builds/ended-steps.ts'
+import { LEFT_OUT, listBuildWaits, listEndedBuilds, listEndedSteps, type EndedBuild } from '../store/builds/ended-steps.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
 import type { EndedStepRow, PipelineRow } from '../store/schema.ts'
 import { readPipelineSettings } from './settings.ts'
@@ -36,15 +36,17 @@ export async function readPipelineStats(app: App, name: string, asked: z.output<
   const builds = found.slice(0, MAX_BUILDS)
   const ids = builds.map(({ id }) => id)
   const waits = new Map<string, Record<string, number>>()
+  let hasAllSteps = true
   for (const { build_id: id, reason, waited_ms: ms } of await listBuildWaits(query, ids))
-    waits.set(id, { ...waits.get(id), [reason]: Number(ms) })
+    if (reason === LEFT_OUT) hasAllSteps = false
+    else waits.set(id, { ...waits.get(id), [reason]: Number(ms) })
   const { steps, isComplete } = await listEndedSteps(query, ids, MAX_STEPS)
   const samples = builds.map((build) => toBuildSample(build, waits.get(build.id) ?? {}))
   return {
     from,
     to,
     ...(branch !== undefined && { branch }),
-    isExact: isComplete && found.length <= MAX_BUILDS,
+    isExact: isComplete && hasAllSteps && found.length <= MAX_BUILDS,
     ...computeStats(samples, steps.map(toStepSample), await askedMemory(app, pipeline)),
   }
 }

@@ -99,6 +99,36 @@ export async function deleteOldBuilds(tx: Tx, { which, limit, now }: Old): Promi
   return ids.length
 }
 
+/** Tables whose rows a server of an earlier version leaves when it deletes what they belong to -> the table with that. */
+const LEFT = { ended_step: 'build', build_wait: 'build', stream_marks: 'stream' } as const
+export type LeftTable = keyof typeof LEFT
+export const LEFT_TABLES = Object.keys(LEFT) as LeftTable[]
+
+/** Deletes the rows of the next `limit` builds of a table whose builds or logs are gone. Returns the last of these builds; undefined after the last page. */
+export async function deleteLeftRows(
+  tx: Tx,
+  { table, after, limit }: { readonly table: LeftTable; readonly after: string; readonly limit: number },
+): Promise<string | undefined> {
+  const page = await tx.query
+    .selectFrom(table)
+    .select('build_id')
+    .distinct()
+    .where('build_id', '>', after)
+    .orderBy('build_id')
+    .limit(limit)
+    .execute()
+  const ids = page.map(({ build_id: id }) => id)
+  if (ids.length > 0) await tx.query.deleteFrom(table).where('build_id', 'in', ids).where(isLeft(table)).execute()
+  return ids.length < limit ? undefined : ids.at(-1)
+}
+
+function isLeft(table: LeftTable): RawBuilder<SqlBool> {
+  const id = sql.ref(`${table}.build_id`)
+  return LEFT[table] === 'build'
+    ? sql<SqlBool>`not exists (select 1 from build where build.id = ${id})`
+    : sql<SqlBool>`not exists (select 1 from stream where stream.build_id = ${id})`
+}
+
 /** Returns the number of the newest build of a project that has `keep` newer ended builds; undefined if there are not that many. */
 export async function findExcessBuild(query: Query, projectId: string, keep: number): Promise<number | undefined> {
   const row = await query

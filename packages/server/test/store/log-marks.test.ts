@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { findComparedBuild } from '../../src/builds/list/compared-build.ts'
 import { requireLogStream } from '../../src/logs/find-log-stream.ts'
-import { findNewLines, type Comparison } from '../../src/logs/marks/new-lines.ts'
+import { findNewLines, limitComparisons, type Comparison } from '../../src/logs/marks/new-lines.ts'
 import { readMarks } from '../../src/logs/marks/read-marks.ts'
 import { retain } from '../../src/retention.ts'
 import { findMarks } from '../../src/store/builds/marks.ts'
@@ -99,6 +99,39 @@ describe.each(DATABASES)('marks of logs on $name', ({ open }) => {
     expect(found.lines[0]).toEqual({ line: 0, text: 'assertion of ax failed' })
     expect(await newLines(app, red, green, 3)).toMatchObject({ count: 14, lines: [{}, {}, { line: 602 }] })
     expect(await newLines(app, green, red)).toEqual({ count: 0, lines: [], complete: true })
+  })
+
+  test('stops at its time limit also inside a block of short lines', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app)
+    const log = (run: string): string =>
+      Array.from({ length: 3_000 }, (_, index) => `${run} ${'abcdefghij'[index % 10]}x\n`).join('')
+    const green = { ...(await runAttempt(scene, await submit(scene))), stream }
+    await append(app, green, 'other\n')
+    const red = { ...(await runAttempt(scene, await submit(scene))), stream }
+    await append(app, red, log('red'))
+    expect(await newLines(app, red, green)).toMatchObject({ count: 3_000, complete: true })
+    // Each look at the clock takes a second.
+    const slow = { ...clock, monotonic: () => (clock.advance(1_000), clock.monotonic()) }
+    const found = await newLines({ ...app, clock: slow }, red, green)
+    expect(found.complete).toBe(false)
+    expect(found.count).toBeLessThan(1_000)
+  })
+
+  test('compares for four callers at once', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const key = { ...(await runAttempt(scene, await submit(scene))), stream }
+    await append(app, key, 'one\n')
+    const row = await requireLogStream(app, key.buildId, key)
+    const compare = limitComparisons()
+    const once = () => compare(app, { own: row, other: row }, { limit: 1, signal: never })
+    const calls = await Promise.allSettled(Array.from({ length: 5 }, once))
+    expect(calls.map(({ status }) => status)).toEqual([...Array.from({ length: 4 }, () => 'fulfilled'), 'rejected'])
+    expect(calls[4]).toMatchObject({ reason: { code: 'rate-limited' } })
+    expect(await once()).toEqual({ count: 0, lines: [], complete: true })
   })
 
   test('compares with the last successful build of the branch that the caller may see', async () => {

@@ -3,6 +3,7 @@ import { EventTriggerInput, NotificationInput } from '@windlass/protocol'
 import { newId } from '@windlass/kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
+import { reportMissedEnds } from '../../src/builds/lifecycle/missed-ends.ts'
 import { sweep } from '../../src/builds/lifecycle/sweep.ts'
 import type { Actor } from '../../src/identity/actor.ts'
 import { createNotification } from '../../src/notifications/notifications.ts'
@@ -14,7 +15,7 @@ import { connectForge, openFakeForge, type FakeForge } from '../support/fake-for
 import { addPipeline, addTrigger, deliver } from '../support/forge-scene.ts'
 import { githubPush } from '../support/payloads.ts'
 import { LOOPBACK, openHook } from '../support/receivers.ts'
-import { ended, openScene, runAttempt, say, started } from '../support/scene.ts'
+import { ended, openScene, runAttempt, say, started, stepDone } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database, type TestApp } from '../support/stores.ts'
 
 const ADMIN: Actor = { kind: 'key', id: newId(0), accountId: '', name: 'admin', role: 'admin' }
@@ -108,6 +109,29 @@ describe.each(DATABASES)('ends of builds at older servers on $name', ({ open }) 
     const after = { states: ['pending', 'success'], notices: ['build.succeeded'], started: [expect.any(String)] }
     expect(await settle(scene)).toEqual(after)
     expect(await settle(scene)).toEqual(after)
+  })
+
+  test('are in the statistics, also behind a page of builds that cannot be reported', async () => {
+    await using scene = await openReported(database)
+    const [app] = scene.apps
+    const { query } = app.store
+    const key = await runAttempt(scene.agents, scene.build)
+    await say(app, key, started, { type: 'step.started', step: 'one', try: 1 } as never, stepDone('one'))
+    const build = await query.selectFrom('build').selectAll().where('id', '=', scene.build.id).executeTakeFirstOrThrow()
+    const at = app.clock.now()
+    // Rows that no server can report.
+    for (let n = 1; n <= 150; n += 1) {
+      const copy = { ...build, id: newId(at), number: 1000 + n, status: 'running', finished_at: at, end_reported: null } as const
+      await query.insertInto('build').values(copy).execute()
+    }
+    await endByOlderServer(app, scene.build, at + 1)
+    await reportMissedEnds(app)
+    expect(await query.selectFrom('ended_step').select(['build_id', 'step', 'status']).execute()).toEqual([
+      { build_id: scene.build.id, step: 'one', status: 'success' },
+    ])
+    await reportMissedEnds(app)
+    const row = await query.selectFrom('build').select('end_reported').where('id', '=', scene.build.id).executeTakeFirst()
+    expect(row).toEqual({ end_reported: 1 })
   })
 
   test('are not reported if they were before the upgrade, or a week ago', async () => {

@@ -1,5 +1,6 @@
 /** Statistics of a pipeline from stored builds. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId, sha256 } from '@windlass/kit'
 import { PipelineInput } from '@windlass/protocol'
 import { readPipelineStats } from '../../src/pipelines/stats.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
@@ -52,6 +53,70 @@ describe.each(DATABASES)('statistics on $name', ({ open }) => {
     await retain(app)
     for (const table of ['ended_step', 'build_wait'] as const)
       expect(await app.store.query.selectFrom(table).selectAll().execute()).toEqual([])
+  })
+
+  test('leaves out steps after 16 MB of exports, and says that the statistics are not exact', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    await putPipeline(app, { input: PipelineInput.parse({ name: 'shop/app', document: HELLO }), precondition: {} })
+    const build = await submit(scene, { pipeline: 'shop/app', document: undefined })
+    const key = await runAttempt(scene, build)
+    await say(app, key, started)
+    for (const step of ['one', 'two', 'three', 'four'])
+      await say(app, key, { type: 'step.started', step, try: 1 } as never, stepDone(step))
+    const { query } = app.store
+    const finished = await query
+      .selectFrom('event')
+      .select(['position', 'data'])
+      .where('type', '=', 'step.finished')
+      .orderBy('position')
+      .execute()
+    // All but the last one have large exports.
+    for (const { position, data } of finished.slice(0, 3)) {
+      const long = JSON.stringify({ ...(JSON.parse(data) as object), exports: ['x'.repeat(7_000_000)] })
+      await query
+        .updateTable('event')
+        .set({ data: long })
+        .where('build_id', '=', build.id)
+        .where('position', '=', position)
+        .execute()
+    }
+    await say(app, key, ended('success'))
+    const stats = await readPipelineStats(app, 'shop/app', {})
+    expect(stats.isExact).toBe(false)
+    expect(stats.steps.map(({ step }) => step).toSorted()).toEqual(['four', 'one', 'two'])
+    expect(stats.waits.map(({ cause }) => cause)).not.toContain('left-out')
+  })
+
+  test('retention deletes the rows that an older server left of a deleted build and of its log', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const build = await submit(scene)
+    const key = await runAttempt(scene, build)
+    const { query } = app.store
+    const bytes = Buffer.from('one\n')
+    await app.logs.append({ ...key, stream: 'step/one', offset: 0, at: 1, bytes, sha256: sha256(bytes) })
+    const gone = Array.from({ length: 450 }, () => newId(1))
+    for (const id of [...gone, build.id]) {
+      const own = { build_id: id, account_id: app.accountId }
+      const step = { attempt: 1, step: 'one', try: 1, pipeline_id: 'p', status: 'success', reason: null } as const
+      const numbers = { started_at: 1, finished_at: 2, memory_bytes: null, cpu_ms: null }
+      await query
+        .insertInto('ended_step')
+        .values({ ...own, ...step, ...numbers })
+        .execute()
+      await query
+        .insertInto('build_wait')
+        .values({ ...own, reason: 'queued', waited_ms: 1 })
+        .execute()
+      const marks = { build_id: id, attempt: 1, stream: 'step/one', version: 0, bytes: 0, state: '{}' }
+      await query.insertInto('stream_marks').values(marks).execute()
+    }
+    await retain(app)
+    for (const table of ['ended_step', 'build_wait', 'stream_marks'] as const)
+      expect(await query.selectFrom(table).select('build_id').execute()).toEqual([{ build_id: build.id }])
   })
 })
 

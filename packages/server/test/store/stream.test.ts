@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer, type ServerOptions } from '../../src/index.ts'
 import { retain } from '../../src/retention.ts'
 import { openHttpScene } from '../support/http-scene.ts'
+import { record } from '../support/rows-read.ts'
 import { DATABASES, type Database } from '../support/stores.ts'
 
 interface Opened extends AsyncDisposable {
@@ -150,6 +151,25 @@ describe.each(DATABASES)('$name', ({ name, open }) => {
     await using last = follow(scene.admin, [`${key}:6`], cursor)
     await last.find(isNamed('end', key))
     expect(textOf(last.events)).toBe('o\n')
+  })
+
+  test('a topic is not read because another one was woken', async () => {
+    await using scene = await openHttpScene(await database.fresh())
+    const { build, engine } = await scene.start()
+    const other = await scene.submit()
+    const quiet = Array.from({ length: 8 }, (_, index) => `log:${other.id}:1:step/s${index}:0`)
+    await engine.log('step/hello', 'ready\n')
+    await using page = follow(scene.admin, [...quiet, `log:${build.id}:1:step/hello:0`])
+    await page.find(() => textOf(page.events) === 'ready\n')
+    const asked = await record(async () => {
+      for (let n = 0; n < 10; n += 1) await engine.log('step/hello', 'x\n')
+      await page.find(() => textOf(page.events) === `ready\n${'x\n'.repeat(10)}`)
+    })
+    const readsOf = (id: string) =>
+      asked.filter(({ text, parameters }) => text.includes('"stream"') && parameters.includes(id)).length
+    expect(readsOf(build.id)).toBeGreaterThan(0)
+    // The poll of the store may be due once.
+    expect(readsOf(other.id)).toBeLessThanOrEqual(quiet.length)
   })
 
   test('a reader that is more than 1 MiB behind is told so, and continues near the end', async () => {

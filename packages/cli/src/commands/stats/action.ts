@@ -46,7 +46,7 @@ export function describeStats(stats: PipelineStats): string[] {
     ...stats.slower.map(toSlower),
     ...stats.flaky.map(toFlaky),
     ...toOversized(stats),
-    ...(stats.isExact ? [] : ['Only the newest builds were read.']),
+    ...(stats.isExact ? [] : ['Not all builds and steps were read.']),
   ]
 }
 

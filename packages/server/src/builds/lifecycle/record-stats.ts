@@ -2,8 +2,8 @@
 import { REASON_NAMES, STEP_STATUSES } from '@windlass/plan'
 import { z } from 'zod'
 import { listAttempts } from '../../store/builds/attempts.ts'
-import { insertEndedSteps } from '../../store/builds/ended-steps.ts'
-import { listStatEvents, type StatEvent } from '../../store/builds/stat-events.ts'
+import { insertEndedSteps, LEFT_OUT } from '../../store/builds/ended-steps.ts'
+import { statEventsOf, type StatEvent } from '../../store/builds/stat-events.ts'
 import type { AttemptRow, BuildRow, EndedStepRow } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
 
@@ -18,21 +18,41 @@ const StepEvent = z.object({
   usage: z.object({ memoryPeakBytes: z.number().optional(), cpuMs: z.number().optional() }).optional(),
 })
 
-/** Stores the rows of a build that has just ended. Builds without a pipeline have no statistics. */
+/** What is kept of an event: without the exports of steps. */
+interface Fact extends Omit<StatEvent, 'data'> {
+  readonly cause?: string | undefined
+  readonly step?: z.output<typeof StepEvent> | undefined
+}
+
+/** Stores the rows of a build that has just ended, unless they are stored. Builds without a pipeline have no statistics. */
 export async function recordStats(tx: Tx, build: BuildRow): Promise<void> {
   if (build.pipeline_id === null) return
-  const events = await listStatEvents(tx.query, build.id)
-  const waits = [...waitsOf(build, events, await listAttempts(tx.query, build.id))].map(([reason, waited]) => ({
+  const { facts, isComplete } = await readFacts(tx, build.id)
+  const waited = waitsOf(build, facts, await listAttempts(tx.query, build.id))
+  if (!isComplete) waited.set(LEFT_OUT, 0)
+  const waits = [...waited].map(([reason, ms]) => ({
     build_id: build.id,
     reason,
     account_id: build.account_id,
-    waited_ms: waited,
+    waited_ms: ms,
   }))
-  await insertEndedSteps(tx, { steps: stepsOf(build, build.pipeline_id, events), waits })
+  await insertEndedSteps(tx, { steps: stepsOf(build, build.pipeline_id, facts), waits })
+}
+
+async function readFacts(tx: Tx, buildId: string): Promise<{ readonly facts: Fact[]; readonly isComplete: boolean }> {
+  const facts: Fact[] = []
+  let isComplete = true
+  for await (const { data, ...event } of statEventsOf(tx.query, buildId)) {
+    if (data === undefined) isComplete = false
+    else if (event.type === 'build.waiting') facts.push({ ...event, cause: Waiting.safeParse(JSON.parse(data)).data?.reason })
+    else if (event.type.startsWith('step.')) facts.push({ ...event, step: StepEvent.safeParse(JSON.parse(data)).data })
+    else facts.push(event)
+  }
+  return { facts, isComplete }
 }
 
 /** Returns cause -> time in milliseconds. Times are those of the server. Approvals are not waits: they are the time of a user. */
-function waitsOf(build: BuildRow, events: readonly StatEvent[], attempts: readonly AttemptRow[]): Map<string, number> {
+function waitsOf(build: BuildRow, facts: readonly Fact[], attempts: readonly AttemptRow[]): Map<string, number> {
   const waits = new Map<string, number>()
   let open: { reason: string; since: number } | undefined = { reason: 'queued', since: build.created_at }
   const change = (at: number, reason: string | undefined): void => {
@@ -40,8 +60,8 @@ function waitsOf(build: BuildRow, events: readonly StatEvent[], attempts: readon
       waits.set(open.reason, (waits.get(open.reason) ?? 0) + at - open.since)
     open = reason === undefined ? undefined : { reason, since: at }
   }
-  for (const { type, at, data } of events) {
-    if (type === 'build.waiting') change(at, Waiting.safeParse(JSON.parse(data)).data?.reason ?? 'queued')
+  for (const { type, at, cause } of facts) {
+    if (type === 'build.waiting') change(at, cause ?? 'queued')
     if (type === 'build.resumed' || type === 'attempt.lost') change(at, 'queued')
     if (type === 'attempt.created') change(at, undefined)
   }
@@ -51,10 +71,9 @@ function waitsOf(build: BuildRow, events: readonly StatEvent[], attempts: readon
   return waits
 }
 
-function stepsOf(build: BuildRow, pipelineId: string, events: readonly StatEvent[]): EndedStepRow[] {
+function stepsOf(build: BuildRow, pipelineId: string, facts: readonly Fact[]): EndedStepRow[] {
   const open = new Map<string, number>()
-  return events.flatMap(({ type, attempt, at, data }) => {
-    const event = type.startsWith('step.') ? StepEvent.safeParse(JSON.parse(data)).data : undefined
+  return facts.flatMap(({ type, attempt, at, step: event }) => {
     if (event === undefined) return []
     const key = `${attempt}/${event.try}/${event.step}`
     if (type === 'step.started') open.set(key, at)

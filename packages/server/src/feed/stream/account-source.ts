@@ -9,7 +9,8 @@ import type { PlaceCounts } from './account-reader.ts'
 import type { AccountPlace } from './cursor.ts'
 import { UNTIL_WOKEN, type Send, type Source } from './source.ts'
 
-const ACCOUNT_KEY = 'account'
+/** Key of the source, and the topic that wakes it. */
+export const ACCOUNT_KEY = 'account'
 
 /** Changes of one turn. */
 const PAGE = 200
@@ -62,7 +63,9 @@ export function openAccountSource(app: App, { actor, cursor, onChange }: Account
 
   return {
     key,
-    wakes: [],
+    // The follower reads the database for all streams together.
+    wakes: [ACCOUNT_KEY],
+    restMs: 0,
     position: () => undefined,
     place: () => place,
     async ready() {

@@ -25,6 +25,9 @@ const HEADS_MS = 250
 /** Share of the time that reading the sizes may take: builds can have thousands of streams. */
 const HEADS_SHARE = 0.1
 
+/** Minimum time between two turns: a busy build wakes its followers many times a second. Milliseconds. */
+const REST_MS = 100
+
 export function openBuildSource(app: App, { key, build: buildId, position: after }: BuildTopic): Source {
   let position = after
   const heads = openHeads(app, key)
@@ -45,6 +48,7 @@ export function openBuildSource(app: App, { key, build: buildId, position: after
   return {
     key,
     wakes: [feedTopic(buildId)],
+    restMs: REST_MS,
     position: () => position,
     async next(send) {
       const build = requireFound(await findBuild(app.store.query, app.accountId, buildId), `build ${buildId}`)

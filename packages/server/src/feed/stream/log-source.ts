@@ -16,6 +16,9 @@ const NEAR_END_BYTES = 65_536
 /** Bytes of one turn. */
 const TURN_BYTES = 262_144
 
+/** Minimum time between two turns: a busy build wakes its followers many times a second. Milliseconds. */
+const REST_MS = 250
+
 export function openLogSource(app: App, { key, build: buildId, attempt, stream, position: offset }: LogTopic): Source {
   const { store, logs } = app
   const name = { buildId, attempt, stream }
@@ -23,6 +26,7 @@ export function openLogSource(app: App, { key, build: buildId, attempt, stream, 
   return {
     key,
     wakes: [feedTopic(buildId)],
+    restMs: REST_MS,
     position: () => position,
     async next(send) {
       const build = requireFound(await findBuild(store.query, app.accountId, buildId), `build ${buildId}`)

@@ -7,8 +7,10 @@ export type Send = <N extends StreamEventName>(event: N, data: StreamEventData<N
 export interface Source {
   /** The topic without its position. */
   readonly key: string
-  /** Topics of the store that wake the source. */
+  /** Topics that wake the source. It has no turn because of others. */
   readonly wakes: readonly string[]
+  /** Minimum time between two turns, unless there is more to send. Milliseconds. */
+  readonly restMs: number
   /** The position after which the topic continues; undefined for `account`. */
   readonly position: () => number | undefined
   /** Sends what is there, up to a limit, so that other topics have their turn. */

@@ -8,7 +8,7 @@ import { hidden, requireRight, type Actor } from '../../identity/actor.ts'
 import { placeOfBuild } from '../../identity/place-of.ts'
 import { COMMAND_SCOPE, requireScope } from '../../identity/scopes.ts'
 import { openEventStream, type EventStream } from '../event-stream.ts'
-import { openAccountSource } from './account-source.ts'
+import { ACCOUNT_KEY, openAccountSource } from './account-source.ts'
 import { openBuildSource } from './build-source.ts'
 import { readCursor, writeCursor, type AccountPlace, type Cursor } from './cursor.ts'
 import { openLogSource } from './log-source.ts'
@@ -36,10 +36,7 @@ export async function streamTopics(app: App, reply: FastifyReply, request: Strea
     while (!request.signal.aborted && !out.isOld()) {
       const wait = await sources.turn()
       if (wait === 0 || request.signal.aborted) continue
-      const before = app.clock.monotonic()
-      const idle = Math.min(wait, app.store.pollMs, KEEP_ALIVE_MS)
-      await sources.watches.next(idle, request.signal)
-      if (app.clock.monotonic() - before >= idle) await sources.keepAlive()
+      await sources.rest(Math.min(wait, KEEP_ALIVE_MS))
     }
   } catch (error) {
     if (!request.signal.aborted) app.log.warn({ err: error }, 'the event stream of a page failed')
@@ -51,13 +48,20 @@ export async function streamTopics(app: App, reply: FastifyReply, request: Strea
 /** A topic that belongs to a build. */
 type BuildTopic = Exclude<StreamTopic, { kind: 'account' }>
 
+/** A source and when it has its turns. Milliseconds of the monotonic clock. */
+interface Entry {
+  readonly source: Source
+  ranAt: number
+  dueAt: number
+}
+
 class Sources implements Disposable {
-  readonly watches: Watches
+  readonly #watches: Watches
   readonly #app: App
   readonly #out: EventStream
   readonly #request: StreamRequest
   readonly #cursor: Cursor
-  readonly #sources = new Map<string, Source>()
+  readonly #sources = new Map<string, Entry>()
   /** Positions of topics that have ended. */
   readonly #ended = new Map<string, number>()
   readonly #owned: Disposable[] = []
@@ -71,7 +75,7 @@ class Sources implements Disposable {
     this.#cursor = readCursor(request.cursor)
     // A stream without the topic hands the time on to a later one that has it.
     this.#account = () => this.#cursor.account
-    this.watches = watchAll(app.store)
+    this.#watches = watchAll(app.store, app.clock)
     this.#writtenAt = app.clock.monotonic()
   }
 
@@ -89,25 +93,45 @@ class Sources implements Disposable {
     }
   }
 
-  /** Lets each topic send something. Returns how long to wait; 0 if there is more to send. Milliseconds. */
+  /** Lets each topic that is due send something. Returns how long to wait; 0 if there is more to send. Milliseconds. */
   async turn(): Promise<number> {
-    let wait = Number.POSITIVE_INFINITY
-    for (const source of this.#sources.values()) {
+    const { clock, store } = this.#app
+    let next = Number.POSITIVE_INFINITY
+    for (const entry of this.#sources.values()) {
+      const { source } = entry
       if (this.#request.signal.aborted) break
-      const progress = await this.#guard(source.key, () => source.next((event, data) => this.#send(event, data)))
-      if (progress === 'end' || progress === undefined) this.#remove(source)
-      else wait = Math.min(wait, progress === 'more' ? 0 : progress)
+      const startedAt = clock.monotonic()
+      if (entry.dueAt <= startedAt) {
+        const progress = await this.#guard(source.key, () => source.next((event, data) => this.#send(event, data)))
+        if (progress === 'end' || progress === undefined) {
+          this.#remove(source)
+          continue
+        }
+        entry.ranAt = startedAt
+        entry.dueAt = progress === 'more' ? startedAt : clock.monotonic() + Math.min(progress, store.pollMs)
+      }
+      next = Math.min(next, entry.dueAt)
     }
-    return wait
+    return Math.max(0, next - clock.monotonic())
   }
 
-  async keepAlive(): Promise<void> {
+  /** Waits for at most `ms`, or until a topic is woken. The sources of woken topics are then due. */
+  async rest(ms: number): Promise<void> {
+    const woken = await this.#watches.next(ms, this.#request.signal)
+    for (const entry of this.#sources.values()) {
+      const { source, ranAt, dueAt } = entry
+      if (source.wakes.some((topic) => woken.has(topic))) entry.dueAt = Math.min(dueAt, ranAt + source.restMs)
+    }
+    await this.#keepAlive()
+  }
+
+  async #keepAlive(): Promise<void> {
     if (this.#app.clock.monotonic() - this.#writtenAt < KEEP_ALIVE_MS) return
     await this.#write(': still here\n\n')
   }
 
   [Symbol.dispose](): void {
-    this.watches[Symbol.dispose]()
+    this.#watches[Symbol.dispose]()
     for (const owned of this.#owned) owned[Symbol.dispose]()
   }
 
@@ -134,7 +158,7 @@ class Sources implements Disposable {
     const source = openAccountSource(this.#app, {
       actor: this.#request.actor,
       cursor: this.#cursor.account,
-      onChange: () => this.watches.wake(),
+      onChange: () => this.#watches.wake(ACCOUNT_KEY),
     })
     this.#owned.push(source)
     this.#account = source.place
@@ -143,8 +167,8 @@ class Sources implements Disposable {
   }
 
   #add(source: Source): void {
-    this.#sources.set(source.key, source)
-    for (const topic of source.wakes) this.watches.add(topic)
+    this.#sources.set(source.key, { source, ranAt: 0, dueAt: 0 })
+    for (const topic of source.wakes) this.#watches.add(topic)
   }
 
   #remove(source: Source): void {
@@ -176,7 +200,7 @@ class Sources implements Disposable {
 
   #writeCursor(): string {
     const positions = new Map(this.#ended)
-    for (const [key, source] of this.#sources) {
+    for (const [key, { source }] of this.#sources) {
       const position = source.position()
       if (position !== undefined) positions.set(key, position)
     }

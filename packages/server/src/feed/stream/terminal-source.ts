@@ -7,6 +7,9 @@ import type { Source } from './source.ts'
 
 type TerminalTopic = Extract<StreamTopic, { kind: 'terminal' }>
 
+/** Minimum time between two turns. Echoes of typed characters wait for it. Milliseconds. */
+const REST_MS = 20
+
 export function openTerminalSource(app: App, { key, terminal: id, position: after }: TerminalTopic): Source {
   const { store, clock } = app
   let position = after
@@ -22,6 +25,7 @@ export function openTerminalSource(app: App, { key, terminal: id, position: afte
   return {
     key,
     wakes: [terminalTopic(id)],
+    restMs: REST_MS,
     position: () => position,
     async next(send) {
       await noteSeen()

@@ -1,48 +1,40 @@
 /** Waiting for several topics of the store at once. */
-import type { Watch } from '../../store/database/bus.ts'
+import type { Clock } from '@windlass/kit'
 import type { Store } from '../../store/store.ts'
 
 export interface Watches extends Disposable {
   add(topic: string): void
-  /** Ends the current wait, or the next one. */
-  wake(): void
-  /** Resolves at the next wake-up of any of the topics, at once if one came since the last call, after `ms`, or when the signal is aborted. */
-  next(ms: number, signal: AbortSignal): Promise<void>
+  /** Wakes a topic that is not one of the store. */
+  wake(topic: string): void
+  /** Resolves with the topics that were woken since the last call: at once if there are any, else after `ms`, or when the signal is aborted. */
+  next(ms: number, signal: AbortSignal): Promise<ReadonlySet<string>>
 }
 
-export function watchAll(store: Pick<Store, 'watch'>): Watches {
-  const watches = new Map<string, Watch>()
-  let isWoken = false
+export function watchAll(store: Pick<Store, 'listen'>, clock: Pick<Clock, 'sleep'>): Watches {
+  const topics = new Set<string>()
+  let woken = new Set<string>()
   let over: AbortController | undefined
-  return {
-    add(topic) {
-      if (!watches.has(topic)) watches.set(topic, store.watch(topic))
-    },
-    wake() {
-      isWoken = true
-      over?.abort(WAIT_ENDED)
-    },
-    async next(ms, signal) {
-      if (!isWoken) await waitForAny(ms, signal)
-      isWoken = false
-    },
-    [Symbol.dispose]() {
-      for (const watch of watches.values()) watch[Symbol.dispose]()
-    },
+  const wake = (topic: string): void => {
+    woken.add(topic)
+    over?.abort(WAIT_ENDED)
   }
-
-  async function waitForAny(ms: number, signal: AbortSignal): Promise<void> {
-    const ended = (over = new AbortController())
-    const either = AbortSignal.any([signal, ended.signal])
-    // Each watch forgets its wake-up when its wait ends, so all of them end before the caller reads.
-    const idle = store.watch('')
-    const waits = [idle, ...watches.values()].map(async (watch) => {
-      await watch.next(ms, either)
-      ended.abort(WAIT_ENDED)
-    })
-    await Promise.all(waits)
-    idle[Symbol.dispose]()
-    over = undefined
+  const listener = store.listen((topic) => {
+    if (topics.has(topic)) wake(topic)
+  })
+  return {
+    add: (topic) => void topics.add(topic),
+    wake,
+    async next(ms, signal) {
+      if (woken.size === 0) {
+        over = new AbortController()
+        await clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => undefined)
+        over = undefined
+      }
+      const found = woken
+      woken = new Set()
+      return found
+    },
+    [Symbol.dispose]: () => listener[Symbol.dispose](),
   }
 }
 

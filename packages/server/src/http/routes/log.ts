@@ -21,7 +21,7 @@ import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { expiredLog } from '../../logs/expired-log.ts'
 import { requireLogStream } from '../../logs/find-log-stream.ts'
 import { listLogStreams } from '../../logs/list-streams.ts'
-import { findNewLines } from '../../logs/marks/new-lines.ts'
+import { limitComparisons, type CompareLogs } from '../../logs/marks/new-lines.ts'
 import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
@@ -43,6 +43,7 @@ const SEARCHES = 4
 const COMPARISONS = 2
 
 export function logRoutes(app: App): Route[] {
+  const compare = limitComparisons()
   return [
     route('GET', '/v1/builds/{id}/log', {
       summary: 'Read or download the log of a build: one stream, or all in order',
@@ -124,7 +125,7 @@ export function logRoutes(app: App): Route[] {
       async handle({ params, query, actor, signal }) {
         const build = await getKeptBuild(app, params.id)
         const other = await findComparedBuild(app, build, { id: query.against, seen: placesOf(actor, 'see-logs') })
-        return ok(await compareLogs(app, { build, other }, query, signal))
+        return ok(await compareLogs({ app, compare }, { build, other }, query, signal))
       },
     }),
   ]
@@ -147,7 +148,7 @@ async function answerLines(
 }
 
 async function compareLogs(
-  app: App,
+  { app, compare }: { app: App; compare: CompareLogs },
   { build, other }: { build: BuildRow; other: BuildRow },
   { stream, attempt, limit }: z.output<typeof LogNewQuery>,
   signal: AbortSignal,
@@ -159,7 +160,7 @@ async function compareLogs(
     })
   const own = await requireLogStream(app, build.id, { stream, attempt })
   const compared = await requireLogStream(app, other.id, { stream })
-  const found = await findNewLines(app, { own, other: compared }, { limit, signal })
+  const found = await compare(app, { own, other: compared }, { limit, signal })
   const against = { id: other.id, number: other.number, attempt: compared.attempt }
   return { attempt: own.attempt, stream, against, ...found }
 }

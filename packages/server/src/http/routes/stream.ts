@@ -16,7 +16,7 @@ export function streamRoutes(app: App): Route[] {
       replies: { 200: 'text' },
       isHeld: true,
       async handle({ query, headers, actor, reply, signal }) {
-        using _reader = app.readers.take(actor)
+        using _reader = app.readers.take(actor, query.topic.length)
         const last = headers['last-event-id']
         const cursor = typeof last === 'string' && last !== '' ? last : query.cursor
         await streamTopics(app, reply, { actor, topics: query.topic, cursor, signal })

@@ -10,3 +10,11 @@ test('has exactly the hashes that were added, also after it grew', () => {
   for (let index = 0; index < 200_000; index += 1) if (!set.has(...hash(index))) throw new Error(`lost ${index}`)
   for (let index = 200_001; index < 210_000; index += 1) if (index % 7 !== 0) expect(set.has(...hash(index))).toBe(false)
 })
+
+test('hashes that agree in their low bits take no longer than others', () => {
+  const set = new HashSet()
+  const { user } = process.cpuUsage()
+  for (let index = 0; index < 200_000; index += 1) set.add(index * 16_384, 1)
+  expect(set.size).toBe(200_000)
+  expect(process.cpuUsage().user - user).toBeLessThan(2_000_000)
+})

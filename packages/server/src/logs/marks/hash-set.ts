@@ -1,4 +1,7 @@
-/** A set of 64-bit hashes in two halves. Eight bytes per slot; at least half of the slots are free. */
+/**
+ * A set of 64-bit hashes in two halves. Eight bytes per slot; at least half of the slots are free. The hashes of texts of others must be keyed, so that they
+ * cannot fill neighbouring slots.
+ */
 export class HashSet {
   #slots = new Uint32Array(2 * 65_536)
   #size = 0
@@ -24,7 +27,7 @@ export class HashSet {
   #find(high: number, low: number): number {
     const second = nonZero(low)
     const mask = this.#slots.length - 1
-    let at = ((high ^ second) * 2) & mask
+    let at = (mix(high ^ second) * 2) & mask
     while (this.#slots[at + 1] !== 0 && (this.#slots[at] !== high || this.#slots[at + 1] !== second)) at = (at + 2) & mask
     return at
   }
@@ -38,6 +41,13 @@ export class HashSet {
       if (low !== 0) this.add(high, low)
     }
   }
+}
+
+/** Makes all bits of a number depend on each other. This is the last part of MurmurHash3. */
+function mix(bits: number): number {
+  const half = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
+  const most = Math.imul(half ^ (half >>> 13), 0xc2b2ae35)
+  return most ^ (most >>> 16)
 }
 
 function nonZero(half: number): number {

@@ -139,21 +139,36 @@ export async function findEarlierResult(
   return earlier?.status
 }
 
-/** Lists the ids of builds that ended since then without a report of their end, the oldest first. */
+export interface UnreportedEnd {
+  readonly id: string
+  readonly finished_at: number
+}
+
+/** Lists builds that ended since then without a report of their end, the oldest first, after the given one. */
 export async function listUnreportedEnds(
   query: Query,
-  { accountId, since, limit }: { readonly accountId: string; readonly since: number; readonly limit: number },
-): Promise<string[]> {
+  page: {
+    readonly accountId: string
+    readonly since: number
+    readonly after?: UnreportedEnd | undefined
+    readonly limit: number
+  },
+): Promise<UnreportedEnd[]> {
+  const { after } = page
   const rows = await query
     .selectFrom('build')
-    .select('id')
-    .where('account_id', '=', accountId)
+    .select(['id', 'finished_at'])
+    .where('account_id', '=', page.accountId)
     .where('end_reported', 'is', null)
-    .where('finished_at', '>=', since)
+    .where('finished_at', '>=', Math.max(page.since, after?.finished_at ?? 0))
+    .$if(after !== undefined, (select) =>
+      select.where((where) => where.or([where('finished_at', '>', after?.finished_at ?? 0), where('id', '>', after?.id ?? '')])),
+    )
     .orderBy('finished_at')
-    .limit(limit)
+    .orderBy('id')
+    .limit(page.limit)
     .execute()
-  return rows.map(({ id }) => id)
+  return rows.map(({ id, finished_at: finishedAt }) => ({ id, finished_at: finishedAt ?? page.since }))
 }
 
 /** Returns the ids of builds that this build started and that have not ended. */

@@ -2,6 +2,9 @@
 import type { BuildRow, BuildWaitRow, EndedStepRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
+/** Reason of the row of a build some of whose steps are left out. It is not a wait. */
+export const LEFT_OUT = 'left-out'
+
 /** Rows per statement. */
 const AT_ONCE = 500
 
