@@ -96,14 +96,14 @@ function resolveLink(page: string, target: string): string {
   return anchor === undefined ? full : `${full}#${anchor}`
 }
 
-/** Returns the pages below docs/ that no index lists. An index is docs/README.md, or a README.md that an index links to. */
+/** Returns the pages below docs/ that no index lists; pictures are no pages. An index is docs/README.md, or a README.md that an index links to. */
 export function unlistedPages(files: Files): string[] {
   const listed = new Set([INDEX])
   for (const page of listed) {
     if (!page.endsWith('/README.md')) continue
     for (const { target } of linksOf(files.get(page) ?? '')) listed.add(resolveLink(page, target).replace(/#.*/, ''))
   }
-  return [...files.keys()].filter((path) => path.startsWith('docs/') && !listed.has(path))
+  return [...files.keys()].filter((path) => path.startsWith('docs/') && !path.startsWith('docs/images/') && !listed.has(path))
 }
 
 /** Returns text in angle brackets outside of code, which a browser does not show. */

@@ -83,6 +83,9 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
+/** Screens beside those of builds. */
+const FLEET = ['/pipelines', '/approvals']
+
 test.each([
   ['light', 1280],
   ['dark', 1280],
@@ -98,7 +101,7 @@ test.each([
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     )
     const { page } = opened
-    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), '/nothing-here']) {
+    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...FLEET, '/nothing-here']) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)

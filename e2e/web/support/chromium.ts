@@ -1,5 +1,6 @@
 /** Chromium of this machine, and pages of it that note what must not happen: breaches of the policy, errors, and calls of other servers. */
 import { existsSync } from 'node:fs'
+import { pathOf, ROUTES } from '@windlass/client'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -26,7 +27,7 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ baseURL: server.url, ...options })
   if (server.key !== undefined) {
-    const answer = await context.request.post('/v1/sessions', {
+    const answer = await context.request.post(pathOf(ROUTES.sessions.create), {
       data: { key: server.key },
       headers: { 'x-windlass-request': '1', origin: server.url },
     })

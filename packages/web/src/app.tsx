@@ -18,6 +18,9 @@ const SignIn = screen(async () => (await import('./signin/sign-in.tsx')).SignIn)
 const Builds = screen(async () => (await import('./builds/builds.tsx')).Builds)
 const BuildByNumber = screen(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
 const BuildScreen = screen(async () => (await import('./build/build-screen.tsx')).BuildScreen)
+const Pipelines = screen(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
+const PipelineScreen = screen(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const Approvals = screen(async () => (await import('./approvals/approvals.tsx')).Approvals)
 
 export function App(): ReactElement {
   return (
@@ -41,6 +44,15 @@ export function App(): ReactElement {
             </Route>
             <Route path="/builds/:id/*?">
               <BuildScreen />
+            </Route>
+            <Route path="/pipelines">
+              <Pipelines />
+            </Route>
+            <Route path="/pipelines/*">
+              <PipelineScreen />
+            </Route>
+            <Route path="/approvals">
+              <Approvals />
             </Route>
             <Route component={NotHere} />
           </Switch>

@@ -51,7 +51,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
 /** Returns at most three pieces of advice about a failed step. Returns none for a step that did not fail. */
 export function advise(facts: AdviceFacts): Advice[] {
   const { status, reason, hint } = facts.step
-  if (status !== 'error' || reason == null) return []
+  if (status !== 'error' || reason === undefined || reason === null) return []
   if (isReason(reason) && REASONS[reason].blame === 'infra')
     return [
       {
@@ -59,7 +59,7 @@ export function advise(facts: AdviceFacts): Advice[] {
       },
     ]
   const found = (RULES[reason] ?? []).map((rule) => rule(facts)).filter((advice) => advice !== undefined)
-  const own = hint == null || hint === '' ? [] : [{ text: hint }]
+  const own = hint === undefined || hint === null || hint === '' ? [] : [{ text: hint }]
   return [...own, ...found].slice(0, MAX_ADVICE)
 }
 

@@ -43,7 +43,8 @@ const STATES: ReadonlyMap<string, string> = new Map([
  * builds (place 2, 1 of 1 by #812)` or `runs unit_tests, 3 of 9 steps have ended`.
  */
 export function describeBuild(build: DescribedBuild): string {
-  if (!isKnownFinal(build.status)) return describeOpen(build)
+  // A newer server may end builds with a status that this version does not know.
+  if (!isKnownFinal(build.status) && typeof build.finishedAt !== 'number') return describeOpen(build)
   const time = durationOf(build)
   const ending = ENDINGS.get(build.status) ?? `ended with the status ${build.status}`
   const after = time === undefined ? '' : ` after ${formatDuration(time)}`
@@ -70,7 +71,7 @@ function describeRunning(progress: ShownProgress | undefined): string {
 
 /** Returns how long a build ran until its end; undefined before it. Milliseconds. */
 function durationOf({ startedAt, finishedAt }: DescribedBuild): number | undefined {
-  return startedAt == null || finishedAt == null ? undefined : Math.max(0, finishedAt - startedAt)
+  return typeof startedAt !== 'number' || typeof finishedAt !== 'number' ? undefined : Math.max(0, finishedAt - startedAt)
 }
 
 function whyEnded(build: DescribedBuild): string | undefined {
@@ -85,8 +86,8 @@ function textOf({ message, reason }: DescribedBuild): string | undefined {
 
 /** Returns why a step ended, such as `exit code 1`; `failed` if nothing is known. */
 export function describeStep({ message, reason, exitCode }: DescribedStep): string {
-  if (message != null) return message
-  return reason === 'exit-code' && exitCode != null ? `exit code ${exitCode}` : (textOfReason(reason) ?? 'failed')
+  if (typeof message === 'string') return message
+  return reason === 'exit-code' && typeof exitCode === 'number' ? `exit code ${exitCode}` : (textOfReason(reason) ?? 'failed')
 }
 
 const AFTERMATH = /\.on_(success|fail|finish)(\.|$)/
@@ -104,7 +105,7 @@ export function stepToBlame<T extends DescribedStep>(steps: readonly T[]): T | u
 
 /** Returns the text for a reason, a reason of a newer version as it is, and undefined for none. */
 export function textOfReason(reason: string | null | undefined): string | undefined {
-  if (reason == null) return undefined
+  if (reason === undefined || reason === null) return undefined
   return isReason(reason) ? REASONS[reason].text : reason
 }
 

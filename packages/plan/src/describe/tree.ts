@@ -17,7 +17,7 @@ interface Node {
 /** Returns the steps with parents before their children and siblings in the given order; hooks before the build come first. */
 export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
   const names = new Set(steps.map(({ name }) => name))
-  const isRoot = ({ parent }: T): boolean => parent == null || !names.has(parent)
+  const isRoot = ({ parent }: T): boolean => typeof parent !== 'string' || !names.has(parent)
   const children = Map.groupBy(
     steps.filter((step) => !isRoot(step)),
     ({ parent }) => parent,
@@ -33,8 +33,8 @@ export function toTree<T extends Node>(steps: readonly T[]): Branch<T>[] {
 
 /** Returns `on_finish` for `test.on_finish`, and for `.on_finish` of the build. */
 function labelOf({ name, parent }: Node): string {
-  if (name.startsWith('.')) return parent == null ? name.slice(1) : name.slice(name.lastIndexOf('.') + 1)
-  return parent != null && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
+  if (name.startsWith('.')) return typeof parent !== 'string' ? name.slice(1) : name.slice(name.lastIndexOf('.') + 1)
+  return typeof parent === 'string' && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name
 }
 
 function byMoment(a: Node, b: Node): number {

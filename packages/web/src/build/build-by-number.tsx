@@ -11,7 +11,7 @@ import { Page } from '../shell/page.tsx'
 import { paths } from '../url/paths.ts'
 
 export function BuildByNumber(): ReactElement {
-  const { number = '' } = useParams<{ number: string }>()
+  const { number } = useParams<{ number: string }>()
   const { data, error, isPending, refetch } = useQuery(queries.buildByNumber(Number(number)))
   const found = data?.items[0]
   if (found !== undefined) return <Redirect to={paths.build(found.id)} replace />

@@ -61,7 +61,7 @@ const FAVICONS: Readonly<Record<Tone, Favicon>> = {
 }
 
 export function BuildScreen(): ReactElement {
-  const { id = '', '*': rest = '' } = useParams<{ id: string; '*': string }>()
+  const { id, '*': rest = '' } = useParams<{ id: string; '*'?: string }>()
   const liveness = useLiveness()
   const {
     data: build,

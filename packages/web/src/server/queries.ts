@@ -77,6 +77,30 @@ export const queries = {
     queryOptions({ queryKey: ['approvals', 'open'], queryFn: ({ signal }) => client.builds.approvals({ signal }) }),
   pipelines: () =>
     queryOptions({ queryKey: ['pipelines'], queryFn: ({ signal }) => client.pipelines.list({ signal }), staleTime: 60_000 }),
+  /** All pipelines, a page at a time. */
+  pipelineList: () =>
+    infiniteQueryOptions({
+      queryKey: ['pipelines', 'list'],
+      queryFn: ({ signal, pageParam }) => client.pipelines.list({ signal, query: { limit: PAGE_SIZE, cursor: pageParam } }),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ next }) => next,
+    }),
+  pipeline: (name: string) =>
+    queryOptions({ queryKey: ['pipeline', name], queryFn: ({ signal }) => client.pipelines.get(name, { signal }) }),
+  /** The triggers of a pipeline by git events. */
+  triggers: (pipeline: string) =>
+    queryOptions({
+      queryKey: ['pipeline', pipeline, 'triggers'],
+      queryFn: ({ signal }) => client.triggers.list({ signal, query: { pipeline, limit: 500 } }),
+    }),
+  approvals: (state: 'open' | 'decided') =>
+    infiniteQueryOptions({
+      queryKey: ['approvals', 'list', state],
+      queryFn: ({ signal, pageParam }) =>
+        client.builds.approvals({ signal, query: { state, limit: PAGE_SIZE, cursor: pageParam } }),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ next }) => next,
+    }),
   runtimes: () => queryOptions({ queryKey: ['runtimes'], queryFn: ({ signal }) => client.runtimes.list({ signal }) }),
   agents: () => queryOptions({ queryKey: ['agents'], queryFn: ({ signal }) => client.agents.list({ signal }) }),
   search: (q: string) =>

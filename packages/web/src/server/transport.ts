@@ -9,7 +9,7 @@ export const pageTransport: Transport = async ({ method, url, headers, body, sig
     const response = await fetch(url, {
       method,
       headers: { ...headers, [PAGE_HEADER]: '1' },
-      body: body === undefined ? null : toBody(body),
+      ...(body !== undefined && { body: toBody(body) }),
       signal: limits.length === 0 ? null : AbortSignal.any(limits),
       credentials: 'same-origin',
       redirect: 'error',

@@ -1,5 +1,5 @@
 /** The places of the rail. A room is added here once its screens exist in `app.tsx`. */
-import { Hammer, type LucideIcon } from 'lucide-react'
+import { Hammer, ShieldCheck, Workflow, type LucideIcon } from 'lucide-react'
 import { paths } from '../url/paths.ts'
 
 export interface Room {
@@ -15,6 +15,8 @@ export interface Room {
 
 export const ROOMS: readonly Room[] = [
   { name: 'Builds', group: 'Work', icon: Hammer, path: paths.builds(), key: 'b', also: ['/b/'] },
+  { name: 'Pipelines', group: 'Work', icon: Workflow, path: paths.pipelines(), key: 'p' },
+  { name: 'Approvals', group: 'Work', icon: ShieldCheck, path: paths.approvals(), key: 'a' },
 ]
 
 /** Returns true if an address is in a room. */

@@ -6,6 +6,7 @@ import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import styles from './sign-in.module.css'
+import { textOf } from './text-of.ts'
 
 const SHORTEST_PASSWORD = 12
 
@@ -21,7 +22,7 @@ export function InvitationForm({
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
-    const password = String(data.get('password') ?? '')
+    const password = textOf(data, 'password')
     const isSame = password === data.get('again')
     setDiffers(!isSame)
     if (!isSame) return

@@ -5,5 +5,5 @@ import { isFault } from '@windlass/kit/faults'
 export function sayWrong(error: unknown): string {
   if (!isFault(error)) return error instanceof Error ? error.message : String(error)
   const { retryAfter } = error.details
-  return retryAfter === undefined ? error.message : `${error.message} Try again in ${retryAfter} s.`
+  return typeof retryAfter !== 'number' ? error.message : `${error.message} Try again in ${retryAfter} s.`
 }

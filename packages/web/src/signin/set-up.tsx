@@ -7,6 +7,7 @@ import { Field } from '../parts/field.tsx'
 import { client } from '../server/client.ts'
 import { sayWrong } from './say-wrong.ts'
 import styles from './sign-in.module.css'
+import { textOf } from './text-of.ts'
 
 export function SetUp({ onDone }: { readonly onDone: (session: Session) => void }): ReactElement {
   const [wrong, setWrong] = useState<string>()
@@ -18,8 +19,8 @@ export function SetUp({ onDone }: { readonly onDone: (session: Session) => void 
     setIsBusy(true)
     try {
       const { token } = await client.server.bootstrap({
-        name: String(data.get('name') ?? ''),
-        code: String(data.get('code') ?? '').trim(),
+        name: textOf(data, 'name'),
+        code: textOf(data, 'code').trim(),
       })
       setMade({ session: await client.sessions.create({ key: token }), token })
     } catch (error) {

@@ -16,6 +16,7 @@ import { InvitationForm } from './invitation-form.tsx'
 import { sayWrong } from './say-wrong.ts'
 import { SetUp } from './set-up.tsx'
 import styles from './sign-in.module.css'
+import { textOf } from './text-of.ts'
 
 /** What the fragment of a link holds. It reaches no server, and is removed from the address at once. */
 function readFragment(): { readonly code?: string; readonly invitation?: string } {
@@ -105,7 +106,7 @@ function Credentials({
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
-    const read = (name: string): string => String(data.get(name) ?? '')
+    const read = (name: string): string => textOf(data, name)
     setIsBusy(true)
     try {
       onDone(

@@ -53,6 +53,12 @@ export const paths = {
   signIn: (next?: string): string => `/signin${next === undefined ? '' : `?next=${encode(next)}`}`,
 }
 
+/** Reads the name and the part of `/pipelines/{name}/-/{part}` from what follows `/pipelines/`, decoded. */
+export function readPipeline(rest: string): { readonly name: string; readonly part: string | undefined } {
+  const at = rest.indexOf('/-/')
+  return at === -1 ? { name: rest, part: undefined } : { name: rest.slice(0, at), part: rest.slice(at + 3) }
+}
+
 /** Returns the address to go to after the sign-in: a path of this page, never another site. */
 export function readNext(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''

@@ -77,7 +77,7 @@ function startTimeOf(pid: number): string | undefined {
 
 /**
  * Starts the same command in the background and resolves when it is ready. Notes that it waits if this takes longer than two seconds. Throws `unavailable` with
- * its error if it exits.
+ * its error if it exits, and if it needs more than a minute.
  */
 export async function startDetached(
   { options, settings, out }: Invocation<Values<typeof upOptions>>,
@@ -114,6 +114,11 @@ export async function startDetached(
     out.note(`Waiting for the server. Its output is in ${logFile}.`),
   )
   if (started !== undefined) return started
+  if (!ended)
+    throw fault('unavailable', {
+      message: `The server is still starting after ${READY_MS / 1000} s. It goes on in the background.`,
+      hint: `Its output is in ${logFile}. Repeat the command when it has started.`,
+    })
   throw fault('unavailable', {
     message: `The server did not start: ${firstError(logFile)}`,
     hint: `Its output is in ${logFile}.`,
