@@ -43,6 +43,20 @@ test('get builds --count-by counts', async () => {
   expect(await run('get', 'pipelines', '--count-by', 'branch')).toMatchObject({ code: 2 })
 })
 
+test('get refuses filters that its kind does not have', async () => {
+  expect((await run('get', 'pipelines', '--project', 'shop', '-q', 'app', '-o', 'name')).text).toBe('pipeline/shop/app\n')
+  expect((await run('get', 'pipelines', '--project', 'other', '-o', 'name')).text).not.toContain('shop/app')
+  for (const [kind = '', ...filter] of [
+    ['deliveries', '--pipeline', 'shop/app'],
+    ['pipelines', '--status', 'success'],
+    ['runtimes', '--project', 'shop'],
+  ])
+    expect(await run('get', kind, ...filter)).toMatchObject({
+      code: 2,
+      text: expect.stringContaining(`${filter[0]} does not apply to ${kind}.`),
+    })
+})
+
 test('get queue and describe build show what holds a build', async () => {
   const { text } = await run('get', 'queue')
   expect(text).toMatch(new RegExp(`^1 .*pipeline-limit +1 of 1 by #${holder.number} .*#${waiting.number}$`, 'm'))

@@ -1,13 +1,16 @@
 /**
  * Migrates the schema. Servers of two versions share a database during an upgrade, and the older one may be started again. So migrations only add tables,
- * indexes and columns that can be absent, and a server accepts migrations that it does not know.
+ * indexes and columns that can be absent, and a server accepts migrations that it does not know. All missing migrations are one transaction; indexes of large
+ * tables are built after it.
  */
 import { attempt, fault, hasCode, retry, silentLog, systemClock, ticks, type Logger } from '@windlass/kit'
 import { sql, type Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
+import { buildIndexes } from './build-indexes.ts'
 import type { FindLockHolders, LockHolder } from './database/lock-holders.ts'
 import { isTransient } from './database/transient.ts'
 import { migrations } from './migrations/index.ts'
+import { onlineIndexes } from './migrations/indexes.ts'
 import type { Schema } from './schema.ts'
 
 /**
@@ -38,7 +41,7 @@ export interface MigrateOptions {
   readonly findHolders?: FindLockHolders | undefined
 }
 
-/** Applies the migrations that are missing. Waits as long as other transactions have locks that it needs. Throws `unavailable`. */
+/** Applies the migrations that are missing, and builds their indexes. Waits as long as other transactions have locks that it needs. Throws `unavailable`. */
 export async function migrate(query: Kysely<Schema>, options: MigrateOptions = {}): Promise<void> {
   const { names = Object.keys(migrations) } = options
   await separate(query, options)
@@ -56,6 +59,17 @@ export async function migrate(query: Kysely<Schema>, options: MigrateOptions = {
     options,
     SEPARATE,
   )
+  await addIndexes(query, names, options)
+}
+
+/** A deadlock, or a connection that is lost, ends the build of an index. Then it is built again. */
+async function addIndexes(query: Kysely<Schema>, names: readonly string[], options: MigrateOptions): Promise<void> {
+  const indexes = onlineIndexes.filter(({ after }) => names.includes(after))
+  try {
+    await retry({ ...RETRY, clock: systemClock, retryIf: isTransient }, () => buildIndexes(query, indexes, options))
+  } catch (error) {
+    throw fault('unavailable', { message: 'Cannot build the indexes of the database.' }, error)
+  }
 }
 
 /** Returns the names of the migrations that a database has, sorted; none for a database without tables. */

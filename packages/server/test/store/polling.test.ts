@@ -225,6 +225,47 @@ describe.each(DATABASES)('branch polling on $name', ({ name, open }) => {
     expect((await page(app)).items[0]?.isPolled).toBeUndefined()
   })
 
+  test('a branch that is created again while the forge lists its branches has not ended', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { branches, poll, push } = await openPolled(held, forge, { trigger: { events: ['push', 'push.deleteBranch'] } })
+    branches.set('feature', B)
+    await poll()
+    branches.delete('feature')
+    expect(await poll()).toEqual([])
+    const { serve } = forge
+    forge.serve = async (call) => {
+      const listed = await serve(call)
+      forge.serve = serve
+      branches.set('feature', C)
+      await push(NO_COMMIT, C, 'feature')
+      return listed
+    }
+    expect(await poll()).toEqual(['feature c'])
+    expect([...(await poll()), ...(await poll())]).toEqual([])
+    // Its end is found as before.
+    branches.delete('feature')
+    expect([...(await poll()), ...(await poll())]).toEqual(['feature undefined'])
+  })
+
+  test('a push that arrives while the forge lists its branches is the last one, also if the list has an earlier one', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { branches, poll, push } = await openPolled(held, forge)
+    await poll()
+    const { serve } = forge
+    branches.set('main', B)
+    forge.serve = async (call) => {
+      const listed = await serve(call)
+      forge.serve = serve
+      branches.set('main', C)
+      await push(B, C)
+      return listed
+    }
+    expect(await poll()).toEqual(['main c'])
+    expect([...(await poll()), ...(await poll())]).toEqual([])
+  })
+
   test('a found push obeys the rules of its trigger, and can be replayed', async () => {
     await using forge = await openFakeForge()
     await using held = await openTestApp(database, LOOPBACK)

@@ -15,6 +15,7 @@ import type { Printer } from '../../printer.ts'
 import { withKind, type BuildFilters, type Kind, type ListQuery } from '../../resources/kinds.ts'
 import { openSession, type Session } from '../../session.ts'
 import type { buildFilterOptions } from './build-filters.ts'
+import { requireFilters } from './kind-filters.ts'
 
 interface GetOptions extends Values<typeof buildFilterOptions> {
   readonly output: OutputFormat | undefined
@@ -33,6 +34,7 @@ const RETAINED: Partial<Record<KindName, string>> = { builds: 'Builds', deliveri
 export async function getResources({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
   const [kindName = '', name] = args
   await withKind(kindName, async (kind) => {
+    requireFilters(kind.name, options)
     const session = openSession(settings)
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {

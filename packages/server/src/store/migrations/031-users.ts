@@ -12,7 +12,6 @@ export const users: Migration = {
     await db.schema.createIndex('api_key_user_id').on('api_key').column('user_id').execute()
     await db.schema.alterTable('session').addColumn('user_id', 'text').execute()
     await db.schema.createIndex('session_user_id').on('session').column('user_id').execute()
-    await db.schema.createIndex('build_project_id_number').on('build').columns(['project_id', 'number']).execute()
     await addFirstAdmins(db)
   },
 }

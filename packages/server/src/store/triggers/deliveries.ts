@@ -123,6 +123,23 @@ export async function hasDeliveryOfHead(query: Query, { accountId, repo, branch,
   return found !== undefined
 }
 
+/** Returns true if a call or a poll reported anything about a branch from a time on. */
+export async function hasDeliveryOfBranch(
+  query: Query,
+  { accountId, repo, branch, since }: Omit<Head, 'revision'>,
+): Promise<boolean> {
+  const found = await query
+    .selectFrom('delivery')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('repo', '=', repo)
+    .where('branch', '=', branch)
+    .where('received_at', '>=', since)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 export async function hasDueDelivery(query: Query, now: number): Promise<boolean> {
   const due = query.selectFrom('delivery').select('id').where('next_at', '<=', now).where('forge', 'in', SENDERS)
   return (await due.limit(1).executeTakeFirst()) !== undefined

@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 import type { BranchHeadRow, PolledRepoRow, WebhookRow } from '../../store/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { deleteBranchHead, saveBranchHead } from '../../store/triggers/branch-heads.ts'
-import { hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'
+import { hasDeliveryOfBranch, hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'
 import { insertPolled } from './insert-polled.ts'
 import { toEndBody } from './push-body.ts'
 
@@ -24,7 +24,7 @@ interface Missing {
 
 /**
  * Notes branches that a list lacks, and stores a delivery for each one that an earlier list lacked, too. One list can lack a branch that exists, for example if
- * another branch ends between two pages.
+ * another branch ends between two pages. A call about the branch since the earlier list shows that it may exist again, so this list counts as the first one.
  */
 export async function noteMissing(tx: Tx, { app, row, webhook, heads, startedAt }: Missing): Promise<void> {
   let ends = 0
@@ -34,7 +34,8 @@ export async function noteMissing(tx: Tx, { app, row, webhook, heads, startedAt 
       continue
     }
     if (await isEndReported(tx, row, head)) await deleteBranchHead(tx, head)
-    else if (head.missing_since === null) await saveBranchHead(tx, { ...head, missing_since: startedAt })
+    else if (head.missing_since === null || (await isCalledSince(tx, row, head, head.missing_since)))
+      await saveBranchHead(tx, { ...head, missing_since: startedAt })
     // After a poll that was not complete the next one follows at once.
     else if (head.missing_since < startedAt - app.timings.pollMs / 2 && ends < MAX_ENDS) {
       ends += 1
@@ -51,4 +52,8 @@ async function isEndReported(
   { branch }: BranchHeadRow,
 ) {
   return hasDeliveryOfHead(tx.query, { accountId, repo, branch, revision: null, since: since ?? 0 })
+}
+
+function isCalledSince(tx: Tx, { account_id: accountId, repo }: PolledRepoRow, { branch }: BranchHeadRow, since: number) {
+  return hasDeliveryOfBranch(tx.query, { accountId, repo, branch, since })
 }

@@ -16,7 +16,7 @@ import {
   takePoll,
   updatePolledRepo,
 } from '../../store/triggers/branch-heads.ts'
-import { hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'
+import { hasDeliveryOfBranch, hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'
 import { findWebhookById } from '../../store/triggers/webhooks.ts'
 import { isForgeWebhook } from '../accepts.ts'
 import { noteMissing } from './ended-branches.ts'
@@ -71,8 +71,7 @@ async function pollRepo(app: App, row: PolledRepoRow): Promise<ForgeProblem | un
   const { items, isWhole } = listed.value
   if (!isWhole) return { problem: 'The repository has too many branches.', mayRetry: false, afterMs: 0 }
   const heads = new Map(items.map((head) => [head.name, head]))
-  const known = new Map((await listBranchHeads(app.store.query, row)).map((head) => [head.branch, head]))
-  const live = new Map([...known].filter(([, head]) => head.ended_at === null))
+  const live = liveOf(await listBranchHeads(app.store.query, row))
   if (heads.size === 0 && live.size > 0) return { problem: 'The forge lists no branches.', mayRetry: true, afterMs: 0 }
   const unreported = await findUnreported(app, row, { heads, known: live })
   const pushes: Push[] = []
@@ -83,10 +82,13 @@ async function pollRepo(app: App, row: PolledRepoRow): Promise<ForgeProblem | un
     pushes.push({ ...head, commit: commit.value, base: live.get(head.name)?.revision ?? '' })
   }
   const isComplete = pushes.length === unreported.length
-  await app.store.write((tx) =>
-    savePoll(tx, { app, row, webhook, heads, known: live, stored: known, pushes, isComplete, startedAt }),
-  )
+  await app.store.write((tx) => savePoll(tx, { app, row, webhook, heads, pushes, isComplete, startedAt }))
   return undefined
+}
+
+/** Returns the heads of branches whose end was not reported, by branch. */
+function liveOf(stored: readonly BranchHeadRow[]): Map<string, BranchHeadRow> {
+  return new Map(stored.filter((head) => head.ended_at === null).map((head) => [head.branch, head]))
 }
 
 function askCommit(
@@ -127,9 +129,9 @@ function isReported(
   return hasDeliveryOfHead(query, { accountId, repo, branch: head.name, revision: head.revision, since })
 }
 
-interface Polled extends Compared {
-  /** Heads with those of branches whose end was reported. */
-  readonly stored: ReadonlyMap<string, BranchHeadRow>
+interface Polled {
+  /** The branches that the forge listed. */
+  readonly heads: ReadonlyMap<string, BranchHead>
   readonly app: App
   readonly row: PolledRepoRow
   readonly webhook: WebhookRow
@@ -140,13 +142,15 @@ interface Polled extends Compared {
   readonly startedAt: number
 }
 
-/** Stores the heads, and a delivery for each push that is still not reported. The lock makes calls that arrive now wait. */
-async function savePoll(
-  tx: Tx,
-  { app, row, webhook, heads, known, stored, pushes, isComplete, startedAt }: Polled,
-): Promise<void> {
+/**
+ * Stores the heads, and a delivery for each push that is still not reported. The lock makes calls that arrive now wait. Calls that arrived since the list was
+ * requested know more than the list: the next poll compares their branches with a newer one.
+ */
+async function savePoll(tx: Tx, { app, row, webhook, heads, pushes, isComplete, startedAt }: Polled): Promise<void> {
   if (!(await lockPolledRepo(tx, row))) return
   const { webhook_id, repo, account_id } = row
+  const stored = await listBranchHeads(tx.query, row)
+  const known = liveOf(stored)
   const reported = new Map(pushes.map((push) => [push.name, push]))
   for (const { name: branch, revision } of heads.values()) {
     const before = known.get(branch)
@@ -158,6 +162,7 @@ async function savePoll(
     const push = isKnown ? undefined : reported.get(branch)
     // The next poll reports it.
     if (!isKnown && push === undefined) continue
+    if (!isKnown && (await hasDeliveryOfBranch(tx.query, { accountId: account_id, repo, branch, since: startedAt }))) continue
     if (push !== undefined)
       await insertPolled(tx, app, { webhook, row, branch, revision: push.revision, body: toPushBody(row.name, push) })
     await saveBranchHead(tx, {
@@ -171,7 +176,7 @@ async function savePoll(
       ended_at: null,
     })
   }
-  const missing = [...stored.values()].filter(({ branch }) => !heads.has(branch))
+  const missing = stored.filter(({ branch }) => !heads.has(branch))
   await noteMissing(tx, { app, row, webhook, heads: missing, startedAt })
   const more = isComplete ? { polled_at: startedAt } : { next_at: startedAt }
   await updatePolledRepo(tx, row, { problem: null, ...more })
