@@ -126,7 +126,12 @@ test('does not start a second process for a terminal if the connection of the fi
   await cut.through.startContainer(id)
   const opened = cut.through.execTerminal(id, { command: ['sleep', '77'], environment: [] })
   await expect(opened).rejects.toMatchObject({ code: 'docker-unreachable' })
-  const processes = await runProgram('docker', ['top', id, '-eo', 'pid,args'])
-  expect(processes.split('\n').filter((line) => line.includes('sleep 77'))).toHaveLength(1)
+  const running = async (): Promise<number> => {
+    const processes = await runProgram('docker', ['top', id, '-eo', 'pid,args'])
+    return processes.split('\n').filter((line) => line.includes('sleep 77')).length
+  }
+  // The daemon starts the process after the connection is lost.
+  await expect.poll(running).toBeGreaterThan(0)
+  expect(await running()).toBe(1)
   expect(cut.cuts()).toBe(1)
 })

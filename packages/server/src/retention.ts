@@ -95,7 +95,7 @@ async function deleteLeft({ store, closing }: App): Promise<void> {
   for (const table of LEFT_TABLES) {
     let after: string | undefined = ''
     while (after !== undefined && !closing.aborted) {
-      const page = { table, after, limit: BATCH }
+      const page: Parameters<typeof deleteLeftRows>[1] = { table, after, limit: BATCH }
       after = await store.write((tx) => deleteLeftRows(tx, page))
     }
   }

@@ -129,7 +129,7 @@ describe.each(DATABASES)('faults of renewals of tokens on $name', ({ open }) => 
     await putLogin(app, service)
     clock.advance(LIFETIME_MS)
     let broken: { restore(): Promise<void> } | undefined
-    service.onCall = async () => {
+    service.onCall = async (): Promise<Outcome> => {
       broken = await breakContexts(app)
       return 'tokens'
     }
@@ -155,7 +155,7 @@ describe.each(DATABASES)('faults of renewals of tokens on $name', ({ open }) => 
     const reading = read(app).catch(() => 'cut')
     await vi.waitFor(() => expect(service.calls).toHaveLength(1))
     let isClosed = false
-    const closed = held[Symbol.asyncDispose]().finally(() => (isClosed = true))
+    const closed = Promise.resolve(held[Symbol.asyncDispose]()).finally(() => (isClosed = true))
     await pause(200)
     expect(isClosed).toBe(false)
     clock.advance(20 * SECOND_MS)
@@ -170,7 +170,7 @@ describe.each(DATABASES)('faults of renewals of tokens on $name', ({ open }) => 
     const { app, clock } = held
     await putLogin(app, service)
     clock.advance(LIFETIME_MS - 5 * MINUTE_MS)
-    service.onCall = async () => {
+    service.onCall = async (): Promise<Outcome> => {
       service.onCall = () => 'tokens'
       await putLogin(app, service, { ...KEPT, username: 'other' })
       await read(app)
@@ -189,7 +189,7 @@ describe.each(DATABASES)('faults of renewals of tokens on $name', ({ open }) => 
     service.onCall = () => 'refused'
     await read(app)
     await putLogin(app, service, KEPT)
-    service.onCall = async () => {
+    service.onCall = async (): Promise<Outcome> => {
       await putLogin(app, service, KEPT)
       await read(app)
       return 'refused'
@@ -208,7 +208,7 @@ describe.each(DATABASES)('faults of renewals of tokens on $name', ({ open }) => 
     await putLogin(app, service)
     clock.advance(LIFETIME_MS - 9 * MINUTE_MS)
     let broken: { restore(): Promise<void> } | undefined
-    service.onCall = async () => {
+    service.onCall = async (): Promise<Outcome> => {
       service.onCall = () => 'tokens'
       broken = await breakContexts(app)
       return 'tokens'
