@@ -34,14 +34,14 @@ test('each program of the image starts and names the setting that it needs', () 
   }
 })
 
-test('the command line and the server of the image work without packages: commands, documents, the page of the sign-in', () => {
+test('the command line and the server of the image work without packages: commands, documents, the page', () => {
   const { code, output } = inImage(`set -e; windlass version
     printf "version: '1.0'\\nsteps:\\n  a: {image: alpine, commands: [env]}\\n" > /tmp/windlass.yml
     windlass validate /tmp/windlass.yml
     WINDLASS_SERVER_DATA_DIR=/tmp/data WINDLASS_SERVER_PORT=8080 node dist/server.js > /tmp/server.log &
     until node -e "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"; do kill -0 $!; done
     windlass auth login --url http://127.0.0.1:8080 --first-admin --code-file /tmp/data/${BOOTSTRAP_CODE_FILE}
-    node -e "fetch('http://127.0.0.1:8080/signin').then(async (r) => console.log(r.status, /assets\\/signin-/.test(await r.text())))"
+    node -e "fetch('http://127.0.0.1:8080/signin', { headers: { accept: 'text/html' } }).then(async (r) => console.log(r.status, /assets\\/index-/.test(await r.text())))"
     echo '{"kind": "pipeline", "metadata": {"name": "demo/app"}, "spec": {"steps": {"a": {"image": "alpine"}}}}' | windlass apply -f -`)
   expect(output).toMatch(/^windlass \d/m)
   expect(output).toContain('200 true')

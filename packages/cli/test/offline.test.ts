@@ -121,7 +121,7 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(list)
   const names = (pattern: RegExp): string[] =>
     [...new Set(Array.from(loaded.matchAll(pattern), ([, name = '']) => name))].toSorted()
   expect(names(/\/node_modules\/([^/]+)\//g)).toEqual(['commander'])
-  expect(names(/\/packages\/([^/]+)\/src\//g)).toEqual(['cli', 'kit', 'plan', 'protocol'])
+  expect(names(/\/packages\/([^/]+)\/src\//g)).toEqual(['ansi', 'cli', 'kit', 'plan', 'protocol'])
   // Not the schemas of the protocol.
   expect(names(/\/packages\/protocol\/src\/(.*)/g)).toEqual(['agent/monitored-kinds.ts'])
 })

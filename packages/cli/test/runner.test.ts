@@ -86,7 +86,9 @@ test('prints, patches and compares a runtime environment, and makes it the defau
 
 test('describes a runtime environment in one view, to a key that may only read runtimes', async () => {
   const { stdout } = await succeed('describe', 're', 'local')
-  expect(stdout).toMatch(/^Runtime: +local\nType: +docker\nDefault: +yes\nAgent: +local \(online, seen \S+ ago/)
+  expect(stdout).toMatch(
+    /^Runtime: +local\nType: +docker\nDefault: +yes\nHealth: +0 builds run, none wait\.\nAgent: +local \(online, seen \S+ ago/,
+  )
   expect(stdout).toMatch(/^Builds: +0 running, 0 waiting$/m)
   const parsed = JSON.parse((await succeed('describe', 'runtime', 'local', '-o', 'json')).stdout)
   expect(parsed).toMatchObject({ runtime: { name: 'local', agent: 'local', agentState: { exists: true } } })

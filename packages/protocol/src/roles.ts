@@ -23,17 +23,18 @@ export const INSTALLATION_ROLES = ['none', ...ROLES] as const
 export type InstallationRole = (typeof INSTALLATION_ROLES)[number]
 export const InstallationRole = z.enum(INSTALLATION_ROLES)
 
-const MAX_PLACES = 100
+/** Projects, and pipelines, in which a user, service account or team can have a role. */
+export const MAX_ROLE_PLACES = 100
 
 /** Name of the project -> role in it. */
 export const ProjectRoles = z
   .record(Name, Role)
-  .refine((roles) => Object.keys(roles).length <= MAX_PLACES, `must have at most ${MAX_PLACES} projects`)
+  .refine((roles) => Object.keys(roles).length <= MAX_ROLE_PLACES, `must have at most ${MAX_ROLE_PLACES} projects`)
 
 /** Name of the pipeline -> role for it. */
 export const PipelineRoles = z
   .record(Name, Role)
-  .refine((roles) => Object.keys(roles).length <= MAX_PLACES, `must have at most ${MAX_PLACES} pipelines`)
+  .refine((roles) => Object.keys(roles).length <= MAX_ROLE_PLACES, `must have at most ${MAX_ROLE_PLACES} pipelines`)
 
 interface RightSpec {
   /** The lowest role that has the right. */

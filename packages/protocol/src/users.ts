@@ -46,6 +46,10 @@ export const User = z.object({
 })
 export type User = z.infer<typeof User>
 
+/** A user after a role was granted. A caller who may not see users gets only the name and the granted role. */
+export const UserGranted = User.partial({ id: true, kind: true, role: true, state: true, createdAt: true })
+export type UserGranted = z.infer<typeof UserGranted>
+
 export const UserInput = z.strictObject({
   kind: UserKind.default('user'),
   name: UserName,

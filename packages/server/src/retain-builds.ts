@@ -1,4 +1,5 @@
 /** Deletes builds and logs because of their age, and because of the quotas of projects. */
+import { attempt } from '@windlass/kit'
 import type { App } from './app.ts'
 import { listRetainedProjects } from './store/account/projects.ts'
 import { deleteOldBuilds, deleteOldLogs, findExcessBuild, findExcessLog, type OldBuilds } from './store/retention.ts'
@@ -15,52 +16,46 @@ interface Deletion {
   readonly quota?: { readonly project: string; readonly name: string; readonly value: number }
 }
 
-/** Deletes logs and builds that are old, first the logs. Stops early when the server closes. */
+/**
+ * Deletes logs and builds that are old, first the logs. Stops early when the server closes. A deletion that fails is logged and does not keep the others from
+ * running.
+ */
 export async function retainBuilds(app: App, now: number): Promise<void> {
   const projects = await listRetainedProjects(app.store.query, app.accountId)
-  const { buildDays, logDays } = app.retention
-  const withOwn = (column: 'build_days' | 'log_days'): string[] =>
-    projects.filter((project) => project[column] !== null).map(({ id }) => id)
-  await deleteAll(app, { what: 'logs', which: { before: now - logDays * DAY_MS, except: withOwn('log_days') } }, now)
-  for (const project of projects) await retainLogsOf(app, project, now)
-  await deleteAll(app, { what: 'builds', which: { before: now - buildDays * DAY_MS, except: withOwn('build_days') } }, now)
-  for (const project of projects) await retainBuildsOf(app, project, now)
+  for (const what of ['logs', 'builds'] as const) {
+    const [days, column] =
+      what === 'logs' ? [app.retention.logDays, 'log_days' as const] : [app.retention.buildDays, 'build_days' as const]
+    const except = projects.filter((project) => project[column] !== null).map(({ id }) => id)
+    await attempt(app.log, `retention of ${what}`, () =>
+      deleteAll(app, { what, which: { before: now - days * DAY_MS, except } }, now),
+    )
+    for (const project of projects) {
+      await attempt(app.log, `retention of ${what} by age in ${project.name}`, () => deleteAged(app, { what, project }, now))
+      await attempt(app.log, `retention of ${what} by amount in ${project.name}`, () => deleteExcess(app, { what, project }, now))
+    }
+  }
 }
 
-async function retainLogsOf(
-  app: App,
-  { id, name: project, log_days: days, max_log_bytes: bytes }: ProjectRow,
-  now: number,
-): Promise<void> {
-  if (days !== null) {
-    const quota = { project, name: 'logDays', value: days }
-    await deleteAll(app, { what: 'logs', which: { before: now - days * DAY_MS, projectId: id }, quota }, now)
-  }
-  const upTo = bytes === null ? undefined : await findExcessLog(app.store.query, id, bytes)
-  if (bytes === null || upTo === undefined) return
-  await deleteAll(
-    app,
-    { what: 'logs', which: { projectId: id, upTo }, quota: { project, name: 'maxLogBytes', value: bytes } },
-    now,
-  )
+interface OfProject {
+  readonly what: Deletion['what']
+  readonly project: ProjectRow
 }
 
-async function retainBuildsOf(
-  app: App,
-  { id, name: project, build_days: days, max_builds: count }: ProjectRow,
-  now: number,
-): Promise<void> {
-  if (days !== null) {
-    const quota = { project, name: 'buildDays', value: days }
-    await deleteAll(app, { what: 'builds', which: { before: now - days * DAY_MS, projectId: id }, quota }, now)
-  }
-  const upTo = count === null ? undefined : await findExcessBuild(app.store.query, id, count)
-  if (count === null || upTo === undefined) return
-  await deleteAll(
-    app,
-    { what: 'builds', which: { projectId: id, upTo }, quota: { project, name: 'maxBuilds', value: count } },
-    now,
-  )
+async function deleteAged(app: App, { what, project: { id, name: project, ...row } }: OfProject, now: number): Promise<void> {
+  const days = what === 'logs' ? row.log_days : row.build_days
+  if (days === null) return
+  const quota = { project, name: what === 'logs' ? 'logDays' : 'buildDays', value: days }
+  await deleteAll(app, { what, which: { before: now - days * DAY_MS, projectId: id }, quota }, now)
+}
+
+async function deleteExcess(app: App, { what, project: { id, name: project, ...row } }: OfProject, now: number): Promise<void> {
+  const value = what === 'logs' ? row.max_log_bytes : row.max_builds
+  if (value === null) return
+  const find = what === 'logs' ? findExcessLog : findExcessBuild
+  const upTo = await find(app.store.query, id, value)
+  if (upTo === undefined) return
+  const quota = { project, name: what === 'logs' ? 'maxLogBytes' : 'maxBuilds', value }
+  await deleteAll(app, { what, which: { projectId: id, upTo }, quota }, now)
 }
 
 /** Deletes in transactions of a few builds. Logs the number of builds and the quota, if there is one. */

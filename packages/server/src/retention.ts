@@ -25,6 +25,7 @@ import {
   LEFT_TABLES,
   listUnreferencedObjects,
 } from './store/retention.ts'
+import type { Tx } from './store/store.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -49,38 +50,46 @@ const DELETES = 4
 /** Deletes old data every `retainMs`, one batch at a time, until the server closes. */
 export async function retainLoop(app: App): Promise<void> {
   for await (const n of ticks(app.timings.retainMs, { clock: app.clock, signal: app.closing, jitter: 0.2 })) {
-    if (n > 0) await attempt(app.log, 'retention', () => retain(app))
+    if (n > 0) await retain(app)
   }
 }
 
-/** Deletes everything that is due once; stops early when the server closes. */
+/** Deletes everything that is due once; stops early when the server closes. A kind of data whose deletion fails is logged, and the others are deleted. */
 export async function retain(app: App): Promise<void> {
-  const { store, retention, closing } = app
+  const { store, retention } = app
   const now = app.clock.now()
   const oldTasks = now - retention.taskDays * DAY_MS
-  await retainBuilds(app, now)
-  await deleteLeft(app)
-  await deleteDeadObjects(app)
-  await store.write((tx) => deleteOldTasks(tx, oldTasks))
-  await store.write((tx) => deleteTakenPairs(tx, oldTasks))
-  await store.write((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS))
-  await store.write((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS }))
-  await store.write((tx) => deleteOldInvitations(tx, now))
-  await store.write((tx) => deleteOldDeviceCodes(tx, now))
-  await store.write((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS))
-  await store.write((tx) => deleteOldLinks(tx, now))
-  await rotateSigningKeys(app)
-  await deleteAudit(app, now - retention.auditDays * DAY_MS)
-  while (!closing.aborted) {
-    const old = { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }
-    if ((await store.write((tx) => deleteOldDeliveries(tx, old))) < BATCH) break
+  const inWrite = (remove: (tx: Tx) => Promise<unknown>) => () => store.write(remove)
+  const inBatches = (remove: (tx: Tx, old: Old) => Promise<number>, old: Old) => () => deleteInBatches(app, remove, old)
+  const kinds: Readonly<Record<string, () => Promise<unknown>>> = {
+    builds: () => retainBuilds(app, now),
+    'rows without a build': () => deleteLeft(app),
+    'dead objects': () => deleteDeadObjects(app),
+    tasks: inWrite((tx) => deleteOldTasks(tx, oldTasks)),
+    pairs: inWrite((tx) => deleteTakenPairs(tx, oldTasks)),
+    replies: inWrite((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS)),
+    sessions: inWrite((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS })),
+    invitations: inWrite((tx) => deleteOldInvitations(tx, now)),
+    'device codes': inWrite((tx) => deleteOldDeviceCodes(tx, now)),
+    keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
+    links: inWrite((tx) => deleteOldLinks(tx, now)),
+    'signing keys': () => rotateSigningKeys(app),
+    'audit records': () => deleteAudit(app, now - retention.auditDays * DAY_MS),
+    deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
+    messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),
+    'pull requests': inWrite((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS)),
+    'unreferenced objects': () => deleteOrphans(app, now),
   }
-  while (!closing.aborted) {
-    const old = { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }
-    if ((await store.write((tx) => deleteOldMessages(tx, old))) < BATCH) break
-  }
-  await store.write((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS))
-  await deleteOrphans(app, now)
+  for (const [kind, work] of Object.entries(kinds)) await attempt(app.log, `retention of ${kind}`, work)
+}
+
+interface Old {
+  readonly before: number
+  readonly limit: number
+}
+
+async function deleteInBatches(app: App, remove: (tx: Tx, old: Old) => Promise<number>, old: Old): Promise<void> {
+  while (!app.closing.aborted) if ((await app.store.write((tx) => remove(tx, old))) < old.limit) break
 }
 
 async function deleteAudit({ store, accountId, closing }: App, before: number): Promise<void> {

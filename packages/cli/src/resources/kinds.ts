@@ -1,7 +1,7 @@
 /** The resource kinds of `get` and `delete`: their calls and columns. */
 import type { ApiClient } from '@windlass/client'
 import { defined } from '@windlass/kit/defined'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import { formatDuration, formatProgress, formatWaiting } from '@windlass/plan'
 import type {
   Agent,
@@ -31,8 +31,16 @@ const pipelines: Kind<Pipeline> = {
   name: 'pipelines',
   singular: 'pipeline',
   of: ({ pipelines: { list, get, delete: remove } }) => ({
-    list: ({ query: { limit, cursor, q, project } }) =>
-      list({ query: { limit, activity: true, ...defined({ cursor, q, project: project?.at(-1) }) } }),
+    async list({ query: { limit, cursor, q, project } }) {
+      const query = { limit, ...defined({ cursor, q, project: project?.at(-1) }) }
+      try {
+        return await list({ query: { ...query, activity: true } })
+      } catch (error) {
+        // A key may be limited to pipelines.
+        if (!isFault(error, 'scope-missing')) throw error
+        return list({ query })
+      }
+    },
     get,
     remove: (name) => remove(name),
   }),

@@ -21,6 +21,7 @@ import {
   User,
   UserChange,
   UserCreated,
+  UserGranted,
   UserInput,
   UserQuery,
 } from '@windlass/protocol'
@@ -35,9 +36,9 @@ export const users = {
   delete: route('DELETE', '/v1/users/{name}', { answer: 'nothing' }),
   /** Creates another invitation, which ends earlier ones. */
   invite: route('POST', '/v1/users/{name}/invitation', { answer: Invitation, isKeyed: true }),
-  grant: route('PUT', '/v1/users/{name}/projects/{project}', { body: RoleGrant, answer: User }),
+  grant: route('PUT', '/v1/users/{name}/projects/{project}', { body: RoleGrant, answer: UserGranted }),
   revoke: route('DELETE', '/v1/users/{name}/projects/{project}', { answer: 'nothing' }),
-  grantPipeline: route('PUT', '/v1/users/{name}/pipelines/{pipeline}', { body: RoleGrant, answer: User }),
+  grantPipeline: route('PUT', '/v1/users/{name}/pipelines/{pipeline}', { body: RoleGrant, answer: UserGranted }),
   revokePipeline: route('DELETE', '/v1/users/{name}/pipelines/{pipeline}', { answer: 'nothing' }),
 }
 

@@ -1,6 +1,6 @@
 /** Roles in projects and for pipelines, as users, service accounts and teams get and show them. */
 import { fault } from '@windlass/kit'
-import type { Role } from '@windlass/protocol'
+import { MAX_ROLE_PLACES, type Role } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
 import { findProject } from '../store/account/projects.ts'
@@ -48,32 +48,32 @@ export async function putRoles(app: App, tx: Tx, subjectId: string, { projects, 
   if (projects !== undefined) {
     await deleteProjectRoles(tx, { subject_id: subjectId })
     for (const [name, role] of Object.entries(projects))
-      await setProjectRole(tx, { subject_id: subjectId, project_id: await requireProject(app, tx, name) }, role)
+      await setProjectRole(tx, { subject_id: subjectId, project_id: (await requireProject(app, tx, name)).id }, role)
   }
   if (pipelines === undefined) return
   await deletePipelineRoles(tx, { subject_id: subjectId })
   for (const [name, role] of Object.entries(pipelines))
-    await setPipelineRole(tx, { subject_id: subjectId, pipeline_id: await requirePipeline(app, tx, name) }, role)
+    await setPipelineRole(tx, { subject_id: subjectId, pipeline_id: (await requirePipeline(app, tx, name)).id }, role)
 }
 
-async function requireProject(app: App, tx: Tx, name: string): Promise<string> {
+async function requireProject(app: App, tx: Tx, name: string): Promise<{ readonly id: string; readonly name: string }> {
   const project = await findProject(tx.query, app.accountId, name)
   if (project === undefined)
     throw fault('not-found', {
       message: `The project "${name}" does not exist.`,
       hint: 'List them with `windlass get projects`.',
     })
-  return project.id
+  return project
 }
 
-async function requirePipeline(app: App, tx: Tx, name: string): Promise<string> {
+async function requirePipeline(app: App, tx: Tx, name: string): Promise<{ readonly id: string; readonly name: string }> {
   const pipeline = await findPipeline(tx.query, app.accountId, name)
   if (pipeline === undefined)
     throw fault('not-found', {
       message: `The pipeline "${name}" does not exist.`,
       hint: 'List them with `windlass get pipelines`.',
     })
-  return pipeline.id
+  return pipeline
 }
 
 /** Describes roles for the audit log: `, projects shop: viewer, pipelines shop/app: admin`. */
@@ -96,8 +96,27 @@ interface Grant {
   readonly role: Role | undefined
 }
 
-/** Gives a role in a project or for a pipeline, or takes it. Throws `not-found`. */
-export async function setRole(app: App, tx: Tx, { subjectId: subject_id, at, role }: Grant): Promise<void> {
-  if ('project' in at) await setProjectRole(tx, { subject_id, project_id: await requireProject(app, tx, at.project) }, role)
-  else await setPipelineRole(tx, { subject_id, pipeline_id: await requirePipeline(app, tx, at.pipeline) }, role)
+/**
+ * Gives a role in a project or for a pipeline, or takes it, and returns the name of the place. Throws `not-found`, and `conflict` if the subject already has
+ * roles in the largest number of places.
+ */
+export async function setRole(app: App, tx: Tx, { subjectId: subject_id, at, role }: Grant): Promise<string> {
+  if ('project' in at) {
+    const { id: project_id, name } = await requireProject(app, tx, at.project)
+    if (role !== undefined) requireFree(await listProjectRoles(tx.query, [subject_id]), name, 'projects')
+    await setProjectRole(tx, { subject_id, project_id }, role)
+    return name
+  }
+  const { id: pipeline_id, name } = await requirePipeline(app, tx, at.pipeline)
+  if (role !== undefined) requireFree(await listPipelineRoles(tx.query, [subject_id]), name, 'pipelines')
+  await setPipelineRole(tx, { subject_id, pipeline_id }, role)
+  return name
+}
+
+function requireFree(held: readonly { readonly name: string }[], name: string, kind: 'projects' | 'pipelines'): void {
+  if (held.length < MAX_ROLE_PLACES || held.some((one) => one.name === name)) return
+  throw fault('conflict', {
+    message: `The roles in ${MAX_ROLE_PLACES} ${kind} are the most that a user can have.`,
+    hint: kind === 'projects' ? 'Take a role, or use a role for the installation.' : 'Take a role, or use a role in the project.',
+  })
 }

@@ -1,6 +1,6 @@
 /** Users and service accounts: their roles, their state, and the keys and sessions that end with it. */
 import { defined, fault, newId } from '@windlass/kit'
-import type { Role, User, UserChange, UserCreated, UserInput } from '@windlass/protocol'
+import type { Role, User, UserChange, UserCreated, UserGranted, UserInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
@@ -209,15 +209,30 @@ interface Grant {
   readonly at: RolePlace
   /** Undefined takes the role. */
   readonly role: Role | undefined
+  /** True if the caller may see users, and gets the whole user. */
+  readonly mayShow?: boolean
 }
 
-/** Gives a role in a project or for a pipeline, or takes it. Throws `not-found`. The caller must make the authenticator forget the keys. */
-export async function grantRole(app: App, { user, at, role }: Grant): Promise<Changed<User>> {
+/**
+ * Gives a role in a project or for a pipeline, or takes it. Throws `not-found`, and `conflict` for a role in too many places. The caller must make the
+ * authenticator forget the keys.
+ */
+export async function grantRole(app: App, { user, at, role, mayShow = false }: Grant): Promise<Changed<UserGranted>> {
   return app.store.write(async (tx) => {
     await lockAccount(tx, app.accountId)
     const row = await requireUser(app, tx.query, user)
-    await setRole(app, tx, { subjectId: row.id, at, role })
+    const place = await setRole(app, tx, { subjectId: row.id, at, role })
     noteDetail(`${row.name}: ${role ?? 'no role'} ${'project' in at ? `in ${at.project}` : `for the pipeline ${at.pipeline}`}`)
-    return { user: await showUser(app, row, tx.query), keys: await listKeyIds(tx.query, row.id) }
+    const granted: UserGranted = {
+      name: row.name,
+      projects: {},
+      pipelines: {},
+      ...(role !== undefined && rolesAt(at, place, role)),
+    }
+    return { user: mayShow ? await showUser(app, row, tx.query) : granted, keys: await listKeyIds(tx.query, row.id) }
   })
+}
+
+function rolesAt(at: RolePlace, name: string, role: Role): Pick<UserGranted, 'projects' | 'pipelines'> {
+  return 'project' in at ? { projects: { [name]: role } } : { projects: {}, pipelines: { [name]: role } }
 }

@@ -143,30 +143,48 @@ export async function findExcessBuild(query: Query, projectId: string, keep: num
   return row?.number
 }
 
+/** Builds whose logs one statement sums. A build may have hundreds of streams. */
+const SUMMED_BUILDS = 500
+
 /**
  * Returns the number of the newest ended build of a project whose log, with those of the newer ended builds, has more than `maxBytes`; undefined if all logs
- * together have fewer.
+ * together have fewer. Each statement reads a limited number of builds.
  */
 export async function findExcessLog(query: Query, projectId: string, maxBytes: number): Promise<number | undefined> {
-  const sizes = query
-    .selectFrom('build')
-    .innerJoin('stream', 'stream.build_id', 'build.id')
-    .select(['build.number', sql<number>`sum(stream.bytes)`.as('bytes')])
-    .where('build.project_id', '=', projectId)
-    .where('build.finished_at', 'is not', null)
-    .where('build.logs_expired_at', 'is', null)
-    .groupBy('build.number')
-  const totals = query
-    .selectFrom(sizes.as('sizes'))
-    .select(['sizes.number', sql<number>`sum(sizes.bytes) over (order by sizes.number desc)`.as('total')])
-  const row = await query
-    .selectFrom(totals.as('totals'))
-    .select('totals.number')
-    .where('totals.total', '>', maxBytes)
-    .orderBy('totals.number', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.number
+  let total = 0
+  let before: number | undefined
+  for (;;) {
+    let builds = query
+      .selectFrom('build')
+      .select(['id', 'number'])
+      .where('project_id', '=', projectId)
+      .where('finished_at', 'is not', null)
+      .where('logs_expired_at', 'is', null)
+    if (before !== undefined) builds = builds.where('number', '<', before)
+    const page = await builds.orderBy('number', 'desc').limit(SUMMED_BUILDS).execute()
+    const sizes = await sumLogs(query, page)
+    for (const { id, number } of page) {
+      total += sizes.get(id) ?? 0
+      if (total > maxBytes) return number
+    }
+    if (page.length < SUMMED_BUILDS) return undefined
+    before = page.at(-1)?.number
+  }
+}
+
+async function sumLogs(query: Query, builds: readonly { readonly id: string }[]): Promise<Map<string, number>> {
+  if (builds.length === 0) return new Map()
+  const sizes = await query
+    .selectFrom('stream')
+    .select(['build_id', (of) => of.fn.sum<number>('bytes').as('bytes')])
+    .where(
+      'build_id',
+      'in',
+      builds.map(({ id }) => id),
+    )
+    .groupBy('build_id')
+    .execute()
+  return new Map(sizes.map(({ build_id: id, bytes }) => [id, Number(bytes)]))
 }
 
 export async function deleteOldTasks(tx: Tx, before: number): Promise<void> {

@@ -148,6 +148,67 @@ test('roles for a pipeline follow a new name, and end with the pipeline', async 
   expect(await scene.server.app.store.query.selectFrom('pipeline_role').selectAll().execute()).toEqual([])
 })
 
+test('an admin of a pipeline or project who grants a role learns nothing else about the user', async () => {
+  await using scene = await openHttpScene()
+  const { users } = await openRoles(scene)
+  const { admin } = scene
+  await admin.users.create({ name: 'mira', displayName: 'Mira', role: 'viewer', projects: { other: 'admin' } })
+  await admin.teams.create({ name: 'secret', members: ['mira'] })
+  await admin.users.create({ name: 'lead', kind: 'service-account', role: 'none', projects: { shop: 'admin' } })
+  const lead = scene.nobody.withToken((await admin.keys.create({ name: 'l', owner: 'lead', role: 'admin' })).token)
+  const grant = { role: 'developer' } as const
+  expect(await users.admin.users.grantPipeline('mira', 'shop/app', grant)).toEqual({
+    name: 'mira',
+    projects: {},
+    pipelines: { 'shop/app': 'developer' },
+  })
+  expect(await lead.users.grant('mira', 'shop', grant)).toEqual({ name: 'mira', projects: { shop: 'developer' }, pipelines: {} })
+  const narrow = await admin.keys.create({ name: 'narrow', role: 'admin', scopes: ['user:write', 'user:read'] })
+  expect(await scene.nobody.withToken(narrow.token).users.grant('mira', 'shop', grant)).toMatchObject({
+    displayName: 'Mira',
+    teams: ['secret'],
+    projects: { other: 'admin', shop: 'developer' },
+  })
+})
+
+test('a user has roles for at most 100 pipelines, and keeps those', async () => {
+  await using scene = await openHttpScene()
+  await openRoles(scene)
+  const { store } = scene.server.app
+  const { id } = await scene.admin.users.get('shop-viewer')
+  const shown = await store.query.selectFrom('pipeline').selectAll().where('name', '=', 'shop/app').executeTakeFirstOrThrow()
+  await store.write(async (tx) => {
+    for (let n = 1; n < 100; n += 1) {
+      await tx.query
+        .insertInto('pipeline')
+        .values({ ...shown, id: `copy-${n}`, name: `copy-${n}` })
+        .execute()
+      await tx.query
+        .insertInto('pipeline_role')
+        .values({ subject_id: id, pipeline_id: `copy-${n}`, role: 'viewer' })
+        .execute()
+    }
+  })
+  const grant = { role: 'developer' } as const
+  await expect(scene.admin.users.grantPipeline('shop-viewer', 'shop/second', grant)).rejects.toMatchObject({ code: 'conflict' })
+  await scene.admin.users.grantPipeline('shop-viewer', 'shop/app', grant)
+  await scene.admin.users.revokePipeline('shop-viewer', 'copy-1')
+  await scene.admin.users.grantPipeline('shop-viewer', 'shop/second', grant)
+})
+
+test('a key without the scope for builds sees no builds in the list of pipelines', async () => {
+  await using scene = await openHttpScene()
+  await openPipelines(scene, ['shop/app'])
+  const clientOf = async (name: string, scopes: readonly ('pipeline:read' | 'build:read')[]) =>
+    scene.nobody.withToken((await scene.admin.keys.create({ name, role: 'viewer', scopes: [...scopes] })).token)
+  const narrow = await clientOf('narrow', ['pipeline:read'])
+  expect((await narrow.pipelines.list()).items.map(({ name, activity }) => [name, activity])).toEqual([['shop/app', undefined]])
+  for (const query of [{ activity: true }, { order: 'last-build' }] as const)
+    await expect(narrow.pipelines.list({ query }), JSON.stringify(query)).rejects.toMatchObject({ code: 'scope-missing' })
+  const both = await clientOf('both', ['pipeline:read', 'build:read'])
+  expect((await both.pipelines.list({ query: { activity: true } })).items[0]?.activity?.builds).toHaveLength(1)
+})
+
 test('an admin of a pipeline gives and takes roles for it only, also to members of teams', async () => {
   await using scene = await openHttpScene()
   const { users, builds } = await openRoles(scene)

@@ -133,6 +133,27 @@ describe.each(DATABASES)('lists of builds on $name', ({ open }) => {
     expect(await listQueued(app.store.query, { accountId: app.accountId, places })).toHaveLength(5)
   })
 
+  test('lists and counts builds for callers with hundreds of roles', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await openScene(app)
+    for (const name of ['shop/app', 'blog/site', 'blog/ads']) {
+      await put(app, name)
+      await submit({ app }, { pipeline: name, document: undefined })
+    }
+    const shop = (await findProject(app.store.query, app.accountId, 'shop'))?.id ?? ''
+    const site = (await findPipeline(app.store.query, app.accountId, 'blog/site'))?.id ?? ''
+    const none = (count: number): string[] => Array.from({ length: count }, (_, n) => `none-${n}`)
+    for (const count of [30, 60, 100, 1000]) {
+      const places = { projects: [shop, ...none(count - 1)], pipelines: [site, ...none(count - 1)] }
+      expect([count, await numbers(app, {}, places)]).toEqual([count, [2, 1]])
+      const many = { status: 'pending,running,success', branch: ['main', ...none(49)], project: ['shop', 'blog', ...none(48)] }
+      expect([count, await numbers(app, many, places)]).toEqual([count, []])
+      const { items } = await countBuilds(app, BuildCountsQuery.parse({ by: 'pipeline' }), places)
+      expect([count, items.map(({ value }) => value)]).toEqual([count, ['blog/site', 'shop/app']])
+    }
+  })
+
   test('continues after pages whose builds do not match', async () => {
     await using held = await openTestApp(database)
     const { app } = held

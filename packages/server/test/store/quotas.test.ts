@@ -1,5 +1,6 @@
 /** Quotas of projects: concurrent builds, and what is kept of builds and logs. */
 import { PipelineInput, ProjectQuotasInput } from '@windlass/protocol'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { readQueue } from '../../src/builds/list/queue.ts'
@@ -7,6 +8,8 @@ import { elect } from '../../src/builds/schedule/elect.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putProject, putQuotas } from '../../src/pipelines/projects.ts'
 import { retain } from '../../src/retention.ts'
+import { findProject } from '../../src/store/account/projects.ts'
+import { findExcessLog } from '../../src/store/retention.ts'
 import {
   ended,
   HELLO,
@@ -50,6 +53,20 @@ async function kept(app: App): Promise<{ builds: number[]; logs: number[] }> {
   const withLog = new Set(chunks.map(({ build_id: id }) => id))
   for (const { id, logs_expired_at: expiredAt } of rows) if (withLog.has(id)) expect(expiredAt).toBeNull()
   return { builds: rows.map(({ number }) => number), logs: rows.filter(({ id }) => withLog.has(id)).map(({ number }) => number) }
+}
+
+/** Makes the database refuse to delete the builds of a project. */
+async function refuseDeletes({ store }: App, projectId: string): Promise<void> {
+  const id = sql.lit(projectId)
+  if (store.name === 'sqlite') {
+    const raise = sql`begin select raise(abort, 'refused'); end`
+    await sql`create trigger refused before delete on build when old.project_id = ${id} ${raise}`.execute(store.query)
+    return
+  }
+  const raise = sql`begin raise exception 'refused'; end`
+  await sql`create function refuse() returns trigger language plpgsql as $$ ${raise} $$`.execute(store.query)
+  const when = sql`for each row when (old.project_id = ${id}) execute function refuse()`
+  await sql`create trigger refused before delete on build ${when}`.execute(store.query)
 }
 
 describe.each(DATABASES)('quotas of projects on $name', ({ open }) => {
@@ -128,6 +145,51 @@ describe.each(DATABASES)('quotas of projects on $name', ({ open }) => {
     await setQuotas(app, 'shop', { maxLogBytes: 9, maxBuilds: 1 })
     await retain(app)
     expect(await kept(app)).toMatchObject({ logs: [2], builds: [2, 5, 6] })
+  })
+
+  test('a deletion that fails for one project does not keep the other deletions from running', async () => {
+    await using held = await openTestApp(database, { retention: { logDays: 30, buildDays: 60 } })
+    const { app } = held
+    const scene = await openScene(app)
+    for (const name of ['blog/site', 'shop/app']) await put(app, name)
+    await runBuilds(scene, ['blog/site', 'blog/site', 'shop/app', 'shop/app'])
+    for (const project of ['blog', 'shop']) await setQuotas(app, project, { maxBuilds: 1 })
+    const blog = await findProject(app.store.query, app.accountId, 'blog')
+    await refuseDeletes(app, blog?.id ?? '')
+    await app.store.query
+      .insertInto('reply')
+      .values({ account_id: app.accountId, actor_id: 'c', key: 'k', request_hash: 'h', status: 200, body: null, created_at: 0 })
+      .execute()
+    await retain(app)
+    expect((await kept(app)).builds).toEqual([1, 2, 4])
+    expect(await app.store.query.selectFrom('reply').selectAll().execute()).toEqual([])
+  })
+
+  test('sums the logs of more builds than one statement reads', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, 'shop/app')
+    await runBuilds(await openScene(app), ['shop/app'])
+    const build = await app.store.query.selectFrom('build').selectAll().executeTakeFirstOrThrow()
+    const stream = await app.store.query.selectFrom('stream').selectAll().executeTakeFirstOrThrow()
+    await app.store.write(async (tx) => {
+      for (let number = 2; number <= 601; number += 1) {
+        const id = `copy-${number}`
+        await tx.query
+          .insertInto('build')
+          .values({ ...build, id, number })
+          .execute()
+        await tx.query
+          .insertInto('stream')
+          .values({ ...stream, build_id: id })
+          .execute()
+      }
+    })
+    const find = async (maxBytes: number) => findExcessLog(app.store.query, build.project_id ?? '', maxBytes)
+    expect(await find(25)).toBe(599)
+    expect(await find(5500)).toBe(51)
+    expect(await find(6009)).toBe(1)
+    expect(await find(6010)).toBeUndefined()
   })
 
   test('replacing a project keeps its quotas', async () => {

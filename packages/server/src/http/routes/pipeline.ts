@@ -15,6 +15,7 @@ import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { placesOf, type Actor } from '../../identity/actor.ts'
+import { requireScope } from '../../identity/scopes.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { createPipeline, etag, findProblems, putPipeline, removePipeline, showPipeline } from '../../pipelines/pipelines.ts'
@@ -33,13 +34,17 @@ export function pipelineRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/pipelines', {
       summary:
-        'List pipelines by name or by last build; with activity, also their newest builds and the number of their triggers',
+        'List pipelines by name or, with the scope build:read, by last build; with activity, also their newest builds and the number of their triggers',
       allow: 'see-pipelines',
       scope: 'pipeline:read',
       project: 'handler',
       query: PipelineQuery,
       replies: { 200: page(Pipeline) },
-      handle: async ({ query, actor }) => ok(await listPipelinePage(app, query, placesOf(actor, 'see-pipelines'))),
+      async handle({ query, actor }) {
+        const showsBuilds = query.activity || query.order === 'last-build'
+        if (showsBuilds) requireScope(actor, 'build:read')
+        return ok(await listPipelinePage(app, query, placesOf(actor, showsBuilds ? 'see-builds' : 'see-pipelines')))
+      },
     }),
     route('POST', '/v1/pipelines', {
       summary: 'Create a pipeline',

@@ -17,15 +17,18 @@ import {
   UserChange,
   UserCode,
   UserCreated,
+  UserGranted,
   UserInput,
   UserQuery,
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { decideDeviceLogin, pollDeviceLogin, showDeviceLogin, startDeviceLogin } from '../../identity/device-codes.ts'
+import { mayDo, type Actor } from '../../identity/actor.ts'
 import { acceptInvitation, changePassword, invite } from '../../identity/invitations.ts'
 import type { SignInChecks } from '../../identity/sign-in.ts'
 import { changeUser, createUser, grantRole, listUserPage, removeUser, requireUser, showUser } from '../../identity/users.ts'
+import { NO_PLACE } from '../../store/places.ts'
 import { created, done, ok, route, type Answer, type Route } from '../route.ts'
 import { NO_STORE, SIGN_INS_PER_MINUTE } from './session.ts'
 
@@ -115,6 +118,10 @@ function manage(app: App, forget: (keys: readonly string[]) => void): Route[] {
   ]
 }
 
+function maySeeUsers(actor: Actor): boolean {
+  return mayDo(actor, { right: 'see-users', scope: 'user:read' }, NO_PLACE)
+}
+
 function grants(app: App, forget: (keys: readonly string[]) => void): Route[] {
   return [
     route('PUT', '/v1/users/{name}/projects/{project}', {
@@ -124,9 +131,9 @@ function grants(app: App, forget: (keys: readonly string[]) => void): Route[] {
       project: 'project',
       params: ByProjectRole,
       body: RoleGrant,
-      replies: { 200: User },
-      async handle({ params: { name, project }, body: { role } }) {
-        const { user, keys } = await grantRole(app, { user: name, at: { project }, role })
+      replies: { 200: UserGranted },
+      async handle({ params: { name, project }, body: { role }, actor }) {
+        const { user, keys } = await grantRole(app, { user: name, at: { project }, role, mayShow: maySeeUsers(actor) })
         forget(keys)
         return ok(user)
       },
@@ -150,9 +157,9 @@ function grants(app: App, forget: (keys: readonly string[]) => void): Route[] {
       project: 'pipeline',
       params: ByPipelineRole,
       body: RoleGrant,
-      replies: { 200: User },
-      async handle({ params: { name, pipeline }, body: { role } }) {
-        const { user, keys } = await grantRole(app, { user: name, at: { pipeline }, role })
+      replies: { 200: UserGranted },
+      async handle({ params: { name, pipeline }, body: { role }, actor }) {
+        const { user, keys } = await grantRole(app, { user: name, at: { pipeline }, role, mayShow: maySeeUsers(actor) })
         forget(keys)
         return ok(user)
       },

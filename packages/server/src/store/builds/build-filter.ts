@@ -3,7 +3,7 @@
  * checked row by row. A search examines a limited number of rows of each part, so that its cost does not depend on the number of stored builds.
  */
 import type { BuildStatus, Reason } from '@windlass/plan'
-import { sql, type RawBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely'
+import { sql, type QueryCreator, type RawBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely'
 import type { BuildRow, Schema } from '../schema.ts'
 import type { Query } from '../store.ts'
 import type { Places } from '../places.ts'
@@ -39,9 +39,12 @@ export interface BuildFilter {
 const PART = ['status', 'project_id', 'pipeline_id', 'pipeline', 'branch'] as const
 
 /** Columns that start an index that ends with the number. */
-export interface Part extends Partial<Pick<BuildRow, (typeof PART)[number]>> {
-  /** Only builds outside of these projects, whose builds are in parts of their own. */
-  readonly outside?: readonly string[]
+type Columns = Partial<Pick<BuildRow, (typeof PART)[number]>>
+
+/** Builds that have all of these values. */
+export interface Part extends Columns {
+  /** True for only those builds that are outside of the projects of `places`, whose builds are in parts of their own. */
+  readonly isOutside?: true
 }
 
 /** A range of build numbers: `floor` is included, `before` is not. */
@@ -61,33 +64,76 @@ export interface SplitFilter {
   check<O>(select: Select<O>): Select<O>
 }
 
+/** Values of one field of a filter. */
+interface Axis {
+  readonly parts: readonly Part[]
+  /** Adds the condition that a build is in one of the parts. */
+  check<O>(select: Select<O>): Select<O>
+}
+
 /** More parts make a statement expensive. Lists of values beyond that are checked row by row. */
 const MAX_PARTS = 64
 
 /** Splits a filter. Ranges of times and numbers are not part of the result, see `selectPart`. */
 export function splitFilter(filter: BuildFilter): SplitFilter {
-  const unchecked: (readonly Part[])[] = [
-    filter.status?.map((status): Part => ({ status })),
-    filter.projectIds?.map((id): Part => ({ project_id: id })),
-    filter.places && partsOf(filter.places),
-    filter.pipelines?.map((one): Part => ('id' in one ? { pipeline_id: one.id } : { pipeline: one.name })),
-    filter.branches?.map((branch): Part => ({ branch })),
-  ].filter((axis) => axis !== undefined)
-  const axes = unchecked.map(distinct).toSorted((a, b) => a.length - b.length)
-  const checked: (readonly Part[])[] = []
-  while (axes.reduce((product, { length }) => product * length, 1) > MAX_PARTS) checked.push(axes.pop() ?? [])
-  const combine = (parts: readonly Part[], axis: readonly Part[]): Part[] =>
-    parts.flatMap((part) => axis.filter((value) => agree(part, value)).map((value) => ({ ...part, ...value })))
+  const lists: readonly Axis[] = [
+    filter.status?.map((status): Columns => ({ status })),
+    filter.projectIds?.map((id): Columns => ({ project_id: id })),
+    filter.pipelines?.map((one): Columns => ('id' in one ? { pipeline_id: one.id } : { pipeline: one.name })),
+    filter.branches?.map((branch): Columns => ({ branch })),
+  ]
+    .filter((values) => values !== undefined)
+    .map((values) => toAxis(distinct(values)))
+  const unsorted = filter.places === undefined ? lists : [...lists, placesAxis(filter.places)]
+  const axes = unsorted.toSorted((a, b) => a.parts.length - b.parts.length)
+  const checked: Axis[] = []
+  while (axes.reduce((product, { parts }) => product * parts.length, 1) > MAX_PARTS) checked.push(...axes.splice(-1))
+  const combine = (parts: readonly Part[], axis: Axis): Part[] =>
+    parts.flatMap((part) => axis.parts.filter((value) => agree(part, value)).map((value) => ({ ...part, ...value })))
   return {
-    parts: axes.reduce(combine, [{}]),
+    parts: axes.reduce<readonly Part[]>(combine, [{}]),
     isChecked: checked.length > 0 || hasConditions(filter),
-    check: (select) => withConditions(checked.reduce(withAxis, select), filter),
+    check: (select) =>
+      withConditions(
+        checked.reduce((all, axis) => axis.check(all), select),
+        filter,
+      ),
   }
 }
 
-function partsOf({ projects, pipelines }: Places): Part[] {
-  const outside = projects.length === 0 ? {} : { outside: projects }
-  return [...projects.map((id): Part => ({ project_id: id })), ...pipelines.map((id): Part => ({ pipeline_id: id, ...outside }))]
+function toAxis(parts: readonly Columns[]): Axis {
+  return { parts, check: (select) => select.where((where) => where.or(parts.map((part) => where.and(part)))) }
+}
+
+const SEEN_PROJECTS = sql`(select id from seen_project)`
+const SEEN_PIPELINES = sql`(select id from seen_pipeline)`
+const OUTSIDE = sql<SqlBool>`(project_id is null or project_id not in ${SEEN_PROJECTS})`
+
+function placesAxis({ projects, pipelines }: Places): Axis {
+  const outside = projects.length === 0 ? {} : { isOutside: true as const }
+  return {
+    parts: distinct([
+      ...projects.map((id): Part => ({ project_id: id })),
+      ...pipelines.map((id): Part => ({ pipeline_id: id, ...outside })),
+    ]),
+    check: (select) => select.where(sql<SqlBool>`(project_id in ${SEEN_PROJECTS} or pipeline_id in ${SEEN_PIPELINES})`),
+  }
+}
+
+/**
+ * Returns the creator of a statement with parts or conditions of the filter. It has the ids of the places as tables, so that the number of parameters is
+ * that of the ids, whatever the number of parts.
+ */
+export function withPlaces(query: Query, { places }: BuildFilter): QueryCreator<Schema> {
+  if (places === undefined) return query
+  return query
+    .with('seen_project(id)', () => toTable(places.projects))
+    .with('seen_pipeline(id)', () => toTable(places.pipelines)) as unknown as QueryCreator<Schema>
+}
+
+function toTable(ids: readonly string[]): RawBuilder<{ id: string }> {
+  if (ids.length === 0) return sql<{ id: string }>`(select '' where 1 = 0)`
+  return sql<{ id: string }>`(values ${sql.join(ids.map((id) => sql`(${id})`))})`
 }
 
 /** Returns false if no build is in both parts. */
@@ -95,22 +141,8 @@ function agree(one: Part, other: Part): boolean {
   return PART.every((column) => one[column] === undefined || other[column] === undefined || one[column] === other[column])
 }
 
-function distinct(axis: readonly Part[]): Part[] {
+function distinct<T extends Part>(axis: readonly T[]): T[] {
   return [...new Map(axis.map((value) => [JSON.stringify(value), value])).values()]
-}
-
-function withAxis<O>(select: Select<O>, axis: readonly Part[]): Select<O> {
-  return select.where((where) =>
-    where.or(
-      axis.map(({ outside, ...columns }) =>
-        outside === undefined ? where.and(columns) : where.and([where.and(columns), isOutside(outside)]),
-      ),
-    ),
-  )
-}
-
-function isOutside(projectIds: readonly string[]): RawBuilder<SqlBool> {
-  return sql<SqlBool>`(project_id is null or project_id not in (${sql.join([...projectIds])}))`
 }
 
 const LISTS = { initiators: 'initiator', triggers: 'trigger_name', runtimes: 'runtime', reasons: 'reason' } as const
@@ -161,13 +193,13 @@ function withText<O>(select: Select<O>, text: string): Select<O> {
   )
 }
 
-/** Selects the builds of a part in a range of numbers, with the conditions on times and revisions. */
+/** Selects the builds of a part in a range of numbers, with the conditions on times and revisions. For a statement that `withPlaces` creates. */
 export function selectPart(query: Query, filter: BuildFilter, { part, range }: { part: Part; range: NumberRange }): Select {
   let select: Select = query.selectFrom('build').where('account_id', '=', filter.accountId)
-  const { outside, ...columns } = part
+  const { isOutside, ...columns } = part
   for (const [column, value] of Object.entries(columns) as [(typeof PART)[number], string][])
     select = select.where(column, '=', value)
-  if (outside !== undefined) select = select.where(isOutside(outside))
+  if (isOutside === true) select = select.where(OUTSIDE)
   if (filter.number !== undefined) select = select.where('number', '=', filter.number)
   if (filter.revision !== undefined) select = withRevision(select, filter.revision)
   // The plus keeps the databases from using the index of the times: the range of numbers already has the same bounds.

@@ -1,9 +1,17 @@
 /** Lists of builds by several criteria, newest first, and counts of their values. Both have a limited cost, see `build-filter.ts`. */
 import { BUILD_STATUSES } from '@windlass/plan'
-import { sql } from 'kysely'
-import type { BuildRow } from '../schema.ts'
+import { sql, type QueryCreator } from 'kysely'
+import type { BuildRow, Schema } from '../schema.ts'
 import type { Query } from '../store.ts'
-import { findNumberRange, selectPart, splitFilter, type BuildFilter, type NumberRange, type SplitFilter } from './build-filter.ts'
+import {
+  findNumberRange,
+  selectPart,
+  splitFilter,
+  withPlaces,
+  type BuildFilter,
+  type NumberRange,
+  type SplitFilter,
+} from './build-filter.ts'
 
 /** Rows that are checked for one page or one count. */
 const MAX_EXAMINED = 10_000
@@ -35,9 +43,9 @@ export async function listBuilds(
   )
   const [first, ...others] = pages
   if (first === undefined) return { rows: [] }
-  const inner = (page: typeof first) => query.selectFrom(page.as('page')).selectAll()
-  const merged = others.reduce((union, page) => union.unionAll(inner(page)), inner(first))
-  const rows = await (others.length === 0 ? first : merged.orderBy('number', 'desc').limit(limit)).execute()
+  const inner = (page: typeof first, on: QueryCreator<Schema> = query) => on.selectFrom(page.as('page')).selectAll()
+  const merged = others.reduce((union, page) => union.unionAll(inner(page)), inner(first, withPlaces(query, filter)))
+  const rows = await merged.orderBy('number', 'desc').limit(limit).execute()
   return { rows, next: rows.length === limit ? rows.at(-1)?.number : examined }
 }
 
@@ -54,9 +62,9 @@ async function findExamined(query: Query, { filter, split, range }: Examined): P
     selectPart(query, filter, { part, range }).select('number').orderBy('number', 'desc').limit(1).offset(perPart),
   )
   if (first === undefined) return undefined
-  const inner = (end: typeof first) => query.selectFrom(end.as('page')).selectAll()
-  const merged = others.reduce((union, end) => union.unionAll(inner(end)), inner(first))
-  const ends = await (others.length === 0 ? first : merged).execute()
+  const inner = (end: typeof first, on: QueryCreator<Schema> = query) => on.selectFrom(end.as('page')).selectAll()
+  const merged = others.reduce((union, end) => union.unionAll(inner(end)), inner(first, withPlaces(query, filter)))
+  const ends = await merged.execute()
   return ends.length === 0 ? undefined : Math.max(...ends.map(({ number }) => number))
 }
 
@@ -94,7 +102,7 @@ export async function countBuildsBy(query: Query, given: BuildFilter, by: Counte
   const within = { ...range, floor: examined ?? range.floor }
   const column = COUNTED[by]
   const [first, ...others] = split.parts.map((part, index) =>
-    query
+    (index === 0 ? withPlaces(query, filter) : query)
       .selectFrom(
         split
           .check(selectPart(query, filter, { part, range: within }))
