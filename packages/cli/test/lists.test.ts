@@ -49,7 +49,7 @@ test('get refuses filters that its kind does not have', async () => {
   for (const [kind = '', ...filter] of [
     ['deliveries', '--pipeline', 'shop/app'],
     ['pipelines', '--status', 'success'],
-    ['runtimes', '--project', 'shop'],
+    ['contexts', '--project', 'shop'],
   ])
     expect(await run('get', kind, ...filter)).toMatchObject({
       code: 2,

@@ -244,7 +244,8 @@ describe.each(DATABASES)('faults of renewals of tokens on $name', ({ open }) => 
     await putStatic(app, service.url)
     // The upsert of such a server does not name these columns.
     const left = { expires_at, renew_after, problem, refused_at }
-    await app.store.write(async (tx) => updateRenewal(tx, (await rowOf(app)).id, left))
+    const { id } = await rowOf(app)
+    await app.store.write((tx) => updateRenewal(tx, id, left))
     const access = await requireGitAccess(app, 'work')
     expect(access).toMatchObject({ password: 'static' })
     expect(access).not.toHaveProperty('expiresAt')
