@@ -237,7 +237,9 @@ describe.each(DATABASES)('compaction on $name', ({ open, name }) => {
     await retain(app)
     clock.advance(UNUSED_MS)
     const again = breakObjects(app.logs.objects, 'delete', 1)
-    await expect(retain(app)).rejects.toThrow('broken')
+    // A deletion that fails is logged.
+    await retain(app)
+    expect(filesOf(held)).toHaveLength(1)
     again()
     await retain(app)
     expect(filesOf(held)).toHaveLength(0)
