@@ -237,11 +237,9 @@ describe.each(DATABASES)('compaction on $name', ({ open, name }) => {
     await retain(app)
     clock.advance(UNUSED_MS)
     const again = breakObjects(app.logs.objects, 'delete', 1)
-    // A deletion that fails is logged.
+    // A deletion that fails is logged, and the file is found again by a later part of the same run.
     await retain(app)
-    expect(filesOf(held)).toHaveLength(1)
     again()
-    await retain(app)
     expect(filesOf(held)).toHaveLength(0)
   })
 
