@@ -45,7 +45,8 @@ export async function listBuilds(
   if (first === undefined) return { rows: [] }
   const inner = (page: typeof first, on: QueryCreator<Schema> = query) => on.selectFrom(page.as('page')).selectAll()
   const merged = others.reduce((union, page) => union.unionAll(inner(page)), inner(first, withPlaces(query, filter)))
-  const rows = await merged.orderBy('number', 'desc').limit(limit).execute()
+  const isPlain = others.length === 0 && filter.places === undefined
+  const rows = await (isPlain ? first : merged.orderBy('number', 'desc').limit(limit)).execute()
   return { rows, next: rows.length === limit ? rows.at(-1)?.number : examined }
 }
 
@@ -64,7 +65,8 @@ async function findExamined(query: Query, { filter, split, range }: Examined): P
   if (first === undefined) return undefined
   const inner = (end: typeof first, on: QueryCreator<Schema> = query) => on.selectFrom(end.as('page')).selectAll()
   const merged = others.reduce((union, end) => union.unionAll(inner(end)), inner(first, withPlaces(query, filter)))
-  const ends = await merged.execute()
+  const isPlain = others.length === 0 && filter.places === undefined
+  const ends = await (isPlain ? first : merged).execute()
   return ends.length === 0 ? undefined : Math.max(...ends.map(({ number }) => number))
 }
 
