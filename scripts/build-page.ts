@@ -41,7 +41,9 @@ export function buildPage(): void {
   if (!existsSync(join(root, FOLDER, 'package.json'))) return
   const sources = digestSources()
   if (builtFrom() === sources) return
-  const built = spawnSync('npm', ['run', '--silent', 'build', '--workspace', FOLDER], { cwd: root, encoding: 'utf8' })
+  // Tests set NODE_ENV to `test`, for which Vite would bundle the development build of React.
+  const env = { ...process.env, NODE_ENV: 'production' }
+  const built = spawnSync('npm', ['run', '--silent', 'build', '--workspace', FOLDER], { cwd: root, encoding: 'utf8', env })
   if (built.error !== undefined) throw built.error
   if (built.status !== 0) throw new Error(`the page cannot be built:\n${built.stdout}${built.stderr}`.trim())
   writeFileSync(MARK, sources)
