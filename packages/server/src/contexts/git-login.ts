@@ -142,8 +142,9 @@ async function renew(app: App, { id }: ContextRow): Promise<ContextRow | undefin
   })
   if (taken.row === undefined || !taken.isOurs) return taken.row && waitForRenewal(app, taken.row)
   const { row } = taken
-  const { oauthRefreshToken: used = '' } = openContextData(app.vault, row)
-  const outcome = await requestTokens(app, row, used)
+  const data = openContextData(app.vault, row)
+  const { oauthRefreshToken: used = '' } = data
+  const outcome = await requestTokens(app, row.name, data)
   if (outcome.problem !== undefined)
     app.log.warn({ context: row.name, problem: outcome.problem }, 'token of a Git context not renewed')
   await retry({ ...STORING, clock, signal: app.renewals.cut }, () => storeOutcome(app, { id, used, outcome }))
@@ -156,9 +157,8 @@ type Outcome =
   | { readonly problem: string; readonly afterMs: number; readonly isRefused: boolean }
 
 /** Asks the forge for new tokens. An answer that is lost is an outcome, too: the same refresh token is used again later. */
-async function requestTokens(app: App, row: ContextRow, used: string): Promise<Outcome> {
-  const data = openContextData(app.vault, row)
-  const { url = '', oauthForge, oauthApp: id = '', oauthSecret: secret, oauthExpiresIn } = data
+async function requestTokens(app: App, name: string, data: ReturnType<typeof openContextData>): Promise<Outcome> {
+  const { url = '', oauthForge, oauthApp: id = '', oauthSecret: secret, oauthRefreshToken: used = '', oauthExpiresIn } = data
   const forge = AppForge.parse(oauthForge)
   const oauth: OauthApp = { forge, url, id, secret }
   const { url: address, headers, body } = tokenCall(oauth, { grant_type: 'refresh_token', refresh_token: used })
@@ -172,7 +172,7 @@ async function requestTokens(app: App, row: ContextRow, used: string): Promise<O
   const code = readRefusal(json)
   if (code === undefined || !isFinalRefusal(code) || (answer.problem !== undefined && answer.mayRetry))
     return toFailure(answer, target.hostname, code)
-  const command = `windlass connect git ${row.name} --forge ${forge} --url ${url} --oauth-app ${id}`
+  const command = `windlass connect git ${name} --forge ${forge} --url ${url} --oauth-app ${id}`
   const problem = `${target.hostname} refuses to renew the token (${code}). Connect again: \`${command}\`.`
   return { problem, afterMs: REFUSED_MS, isRefused: true }
 }
