@@ -34,11 +34,16 @@ interface Readings {
   readonly rejections: readonly StartProblem[]
   readonly fullSince: ReadonlyMap<string, number>
   readonly isPaused: boolean
+  /** Reads the holders of limits at the first call. */
+  holders(): ReturnType<typeof readHolders>
 }
 
 /** Returns the health of runtimes in their order. */
 export async function readRuntimeHealth(app: App, runtimes: readonly Runtime[]): Promise<Health[]> {
-  const readings = await read(app)
+  return judgeAll(app, runtimes, await read(app))
+}
+
+async function judgeAll(app: App, runtimes: readonly Runtime[], readings: Readings): Promise<Health[]> {
   const found: Health[] = []
   for (const runtime of runtimes) found.push(await judge(app, runtime, readings))
   return found
@@ -46,15 +51,15 @@ export async function readRuntimeHealth(app: App, runtimes: readonly Runtime[]):
 
 /** Returns the health of the server, given all its runtimes. */
 export async function readServerHealth(app: App, runtimes: readonly Runtime[]): Promise<ServerHealth> {
-  const health = await readRuntimeHealth(app, runtimes)
+  const readings = await read(app)
+  const health = await judgeAll(app, runtimes, readings)
   const { bytes, files } = await freeShare(app)
-  const { pauseBuilds } = await readAccountSettings(app.store.query, app.accountId)
   const total = (of: 'running' | 'waiting'): number => runtimes.reduce((sum, runtime) => sum + runtime[of], 0)
   const facts = {
     logsFailSince: app.logs.failingSince(),
     freeShare: Math.min(bytes, files),
     minFreeShare: app.minFreeShare,
-    isPaused: pauseBuilds,
+    isPaused: readings.isPaused,
     running: total('running'),
     waiting: total('waiting'),
   }
@@ -80,8 +85,10 @@ async function read(app: App): Promise<Readings> {
   const { accountId, clock } = app
   const { query } = app.store
   const now = clock.now()
+  let holders: ReturnType<typeof readHolders> | undefined
   return {
     now,
+    holders: () => (holders ??= readHolders(app)),
     rows: await listRuntimes(query, accountId),
     agents: await listAgents(query, accountId),
     waits: await listStartWaits(query, accountId),
@@ -95,7 +102,7 @@ async function judge(app: App, runtime: Runtime, readings: Readings): Promise<He
   const row = readings.rows.find(({ id }) => id === runtime.id)
   const capacity = row === undefined ? undefined : readSpec(row).capacity
   const isFull = capacity !== undefined && runtime.running >= capacity && runtime.waiting > 0
-  const holders = isFull ? (await readHolders(app)).filter(({ runtime: name }) => name === runtime.name) : []
+  const holders = isFull ? (await readings.holders()).filter(({ runtime: name }) => name === runtime.name) : []
   const of = (problems: readonly StartProblem[]): PodFacts[] =>
     problems.flatMap(({ runtime: name, message, ...problem }) =>
       name === runtime.name ? [{ ...problem, message: message ?? undefined }] : [],
