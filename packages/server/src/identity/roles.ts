@@ -43,37 +43,60 @@ interface RoleChange {
   readonly pipelines?: Roles | undefined
 }
 
+/** A kind of place: its name in messages, and how places and the roles there are found and stored. `id` is that of the place. */
+interface PlaceKind {
+  readonly one: string
+  find(query: Query, accountId: string, name: string): Promise<Named | undefined>
+  list(query: Query, subjectIds: readonly string[]): Promise<readonly Pick<Named, 'name'>[]>
+  set(tx: Tx, subjectId: string, id: string, role: Role | undefined): Promise<void>
+  clear(tx: Tx, subjectId: string): Promise<void>
+  /** What to do instead of giving a role in one more place. */
+  readonly otherwise: string
+}
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const KINDS: Readonly<Record<'projects' | 'pipelines', PlaceKind>> = {
+  projects: {
+    one: 'project',
+    find: findProject,
+    list: listProjectRoles,
+    set: (tx, subject_id, project_id, role) => setProjectRole(tx, { subject_id, project_id }, role),
+    clear: (tx, subject_id) => deleteProjectRoles(tx, { subject_id }),
+    otherwise: 'use a role for the installation',
+  },
+  pipelines: {
+    one: 'pipeline',
+    find: findPipeline,
+    list: listPipelineRoles,
+    set: (tx, subject_id, pipeline_id, role) => setPipelineRole(tx, { subject_id, pipeline_id }, role),
+    clear: (tx, subject_id) => deletePipelineRoles(tx, { subject_id }),
+    otherwise: 'use a role in the project',
+  },
+}
+
 /** Replaces the roles of a user, service account or team. Throws `not-found` for an unknown project or pipeline. */
-export async function putRoles(app: App, tx: Tx, subjectId: string, { projects, pipelines }: RoleChange): Promise<void> {
-  if (projects !== undefined) {
-    await deleteProjectRoles(tx, { subject_id: subjectId })
-    for (const [name, role] of Object.entries(projects))
-      await setProjectRole(tx, { subject_id: subjectId, project_id: (await requireProject(app, tx, name)).id }, role)
+export async function putRoles(app: App, tx: Tx, subjectId: string, change: RoleChange): Promise<void> {
+  for (const kind of ['projects', 'pipelines'] as const) {
+    const roles = change[kind]
+    if (roles === undefined) continue
+    await KINDS[kind].clear(tx, subjectId)
+    for (const [name, role] of Object.entries(roles))
+      await KINDS[kind].set(tx, subjectId, (await requirePlace(app, tx, kind, name)).id, role)
   }
-  if (pipelines === undefined) return
-  await deletePipelineRoles(tx, { subject_id: subjectId })
-  for (const [name, role] of Object.entries(pipelines))
-    await setPipelineRole(tx, { subject_id: subjectId, pipeline_id: (await requirePipeline(app, tx, name)).id }, role)
 }
 
-async function requireProject(app: App, tx: Tx, name: string): Promise<{ readonly id: string; readonly name: string }> {
-  const project = await findProject(tx.query, app.accountId, name)
-  if (project === undefined)
+async function requirePlace(app: App, tx: Tx, kind: keyof typeof KINDS, name: string): Promise<Named> {
+  const place = await KINDS[kind].find(tx.query, app.accountId, name)
+  if (place === undefined)
     throw fault('not-found', {
-      message: `The project "${name}" does not exist.`,
-      hint: 'List them with `windlass get projects`.',
+      message: `The ${KINDS[kind].one} "${name}" does not exist.`,
+      hint: `List them with \`windlass get ${kind}\`.`,
     })
-  return project
-}
-
-async function requirePipeline(app: App, tx: Tx, name: string): Promise<{ readonly id: string; readonly name: string }> {
-  const pipeline = await findPipeline(tx.query, app.accountId, name)
-  if (pipeline === undefined)
-    throw fault('not-found', {
-      message: `The pipeline "${name}" does not exist.`,
-      hint: 'List them with `windlass get pipelines`.',
-    })
-  return pipeline
+  return place
 }
 
 /** Describes roles for the audit log: `, projects shop: viewer, pipelines shop/app: admin`. */
@@ -100,23 +123,18 @@ interface Grant {
  * Gives a role in a project or for a pipeline, or takes it, and returns the name of the place. Throws `not-found`, and `conflict` if the subject already has
  * roles in the largest number of places.
  */
-export async function setRole(app: App, tx: Tx, { subjectId: subject_id, at, role }: Grant): Promise<string> {
-  if ('project' in at) {
-    const { id: project_id, name } = await requireProject(app, tx, at.project)
-    if (role !== undefined) requireFree(await listProjectRoles(tx.query, [subject_id]), name, 'projects')
-    await setProjectRole(tx, { subject_id, project_id }, role)
-    return name
-  }
-  const { id: pipeline_id, name } = await requirePipeline(app, tx, at.pipeline)
-  if (role !== undefined) requireFree(await listPipelineRoles(tx.query, [subject_id]), name, 'pipelines')
-  await setPipelineRole(tx, { subject_id, pipeline_id }, role)
+export async function setRole(app: App, tx: Tx, { subjectId, at, role }: Grant): Promise<string> {
+  const [kind, wanted] = 'project' in at ? (['projects', at.project] as const) : (['pipelines', at.pipeline] as const)
+  const { id, name } = await requirePlace(app, tx, kind, wanted)
+  if (role !== undefined) requireFree(await KINDS[kind].list(tx.query, [subjectId]), name, kind)
+  await KINDS[kind].set(tx, subjectId, id, role)
   return name
 }
 
-function requireFree(held: readonly { readonly name: string }[], name: string, kind: 'projects' | 'pipelines'): void {
+function requireFree(held: readonly Pick<Named, 'name'>[], name: string, kind: keyof typeof KINDS): void {
   if (held.length < MAX_ROLE_PLACES || held.some((one) => one.name === name)) return
   throw fault('conflict', {
     message: `The roles in ${MAX_ROLE_PLACES} ${kind} are the most that a user can have.`,
-    hint: kind === 'projects' ? 'Take a role, or use a role for the installation.' : 'Take a role, or use a role in the project.',
+    hint: `Take a role, or ${KINDS[kind].otherwise}.`,
   })
 }
