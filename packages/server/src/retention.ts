@@ -1,4 +1,4 @@
-/** Deletes old data: first logs, then builds, tasks, sessions, records of the audit log, stored replies of idempotent calls, and deliveries of webhooks. */
+/** Deletes data whose time is over, first logs and builds, and replaces the keys that sign ID tokens of steps when they are due. */
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from './app.ts'
 import { retainBuilds } from './retain-builds.ts'
@@ -23,7 +23,9 @@ import {
   deleteOldTasks,
   deleteTakenPairs,
   LEFT_TABLES,
+  listLeftBuilds,
   listUnreferencedObjects,
+  type LeftPage,
 } from './store/retention.ts'
 import type { Tx } from './store/store.ts'
 
@@ -74,7 +76,10 @@ export async function retain(app: App): Promise<void> {
     keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
     links: inWrite((tx) => deleteOldLinks(tx, now)),
     'signing keys': () => rotateSigningKeys(app),
-    'audit records': () => deleteAudit(app, now - retention.auditDays * DAY_MS),
+    'audit records': inBatches((tx, old) => deleteOldAudit(tx, { ...old, accountId: app.accountId }), {
+      before: now - retention.auditDays * DAY_MS,
+      limit: RECORDS,
+    }),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
     messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),
     'pull requests': inWrite((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS)),
@@ -92,20 +97,15 @@ async function deleteInBatches(app: App, remove: (tx: Tx, old: Old) => Promise<n
   while (!app.closing.aborted) if ((await app.store.write((tx) => remove(tx, old))) < old.limit) break
 }
 
-async function deleteAudit({ store, accountId, closing }: App, before: number): Promise<void> {
-  while (!closing.aborted) {
-    const count = await store.write((tx) => deleteOldAudit(tx, { accountId, before, limit: RECORDS }))
-    if (count < RECORDS) break
-  }
-}
-
 /** Deletes what a server of an earlier version left of the builds and logs that it deleted. */
 async function deleteLeft({ store, closing }: App): Promise<void> {
   for (const table of LEFT_TABLES) {
     let after: string | undefined = ''
     while (after !== undefined && !closing.aborted) {
-      const page: Parameters<typeof deleteLeftRows>[1] = { table, after, limit: BATCH }
-      after = await store.write((tx) => deleteLeftRows(tx, page))
+      // There are hardly ever such rows, so that the pages are read without a write.
+      const { left, next }: LeftPage = await listLeftBuilds(store.query, { table, after, limit: BATCH })
+      if (left.length > 0) await store.write((tx) => deleteLeftRows(tx, table, left))
+      after = next
     }
   }
 }

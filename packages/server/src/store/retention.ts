@@ -104,12 +104,19 @@ const LEFT = { ended_step: 'build', build_wait: 'build', stream_marks: 'stream' 
 export type LeftTable = keyof typeof LEFT
 export const LEFT_TABLES = Object.keys(LEFT) as LeftTable[]
 
-/** Deletes the rows of the next `limit` builds of a table whose builds or logs are gone. Returns the last of these builds; undefined after the last page. */
-export async function deleteLeftRows(
-  tx: Tx,
+export interface LeftPage {
+  /** Builds of this page whose rows are left. */
+  readonly left: readonly string[]
+  /** The last build of the page; undefined after the last page. */
+  readonly next: string | undefined
+}
+
+/** Looks at the next `limit` builds that have rows in a table. */
+export async function listLeftBuilds(
+  query: Query,
   { table, after, limit }: { readonly table: LeftTable; readonly after: string; readonly limit: number },
-): Promise<string | undefined> {
-  const page = await tx.query
+): Promise<LeftPage> {
+  const page = await query
     .selectFrom(table)
     .select('build_id')
     .distinct()
@@ -118,8 +125,20 @@ export async function deleteLeftRows(
     .limit(limit)
     .execute()
   const ids = page.map(({ build_id: id }) => id)
-  if (ids.length > 0) await tx.query.deleteFrom(table).where('build_id', 'in', ids).where(isLeft(table)).execute()
-  return ids.length < limit ? undefined : ids.at(-1)
+  if (ids.length === 0) return { left: [], next: undefined }
+  const left = await query
+    .selectFrom(table)
+    .select('build_id')
+    .distinct()
+    .where('build_id', 'in', ids)
+    .where(isLeft(table))
+    .execute()
+  return { left: left.map(({ build_id: id }) => id), next: ids.length < limit ? undefined : ids.at(-1) }
+}
+
+/** Deletes the rows of builds if their builds or logs are gone. */
+export async function deleteLeftRows(tx: Tx, table: LeftTable, buildIds: readonly string[]): Promise<void> {
+  await tx.query.deleteFrom(table).where('build_id', 'in', buildIds).where(isLeft(table)).execute()
 }
 
 function isLeft(table: LeftTable): RawBuilder<SqlBool> {
