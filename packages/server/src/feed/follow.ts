@@ -4,6 +4,7 @@ import { attempt } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import type { App } from '../app.ts'
 import { feedTopic } from '../builds/lifecycle/edit.ts'
+import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { PIECE_BYTES } from '../logs/read-ahead.ts'
 import { findBuild, updateBuild } from '../store/builds/builds.ts'
 import type { BuildRow, ChunkRow } from '../store/schema.ts'
@@ -56,6 +57,13 @@ export async function follow(app: App, reply: FastifyReply, { buildId, after, si
   } finally {
     out.end()
   }
+}
+
+/** Reads a build that has a follower, and notes that it has one. Throws `not-found`. */
+export async function readFollowed(app: App, buildId: string): Promise<BuildRow> {
+  const build = requireFound(await findBuild(app.store.query, app.accountId, buildId), `build ${buildId}`)
+  await noteFollower(app, build)
+  return build
 }
 
 /** Stores that the build has a follower, so that the engine sends its output sooner. If this fails, lines arrive a second later. */

@@ -3,15 +3,13 @@ import { defined } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
 import type { LogHead, StreamTopic } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { feedTopic } from '../../builds/lifecycle/edit.ts'
 import { totalLines } from '../../logs/line-count.ts'
-import { findBuild } from '../../store/builds/builds.ts'
 import { listEvents } from '../../store/builds/events.ts'
 import { listStreamPage } from '../../store/builds/streams.ts'
 import type { BuildRow, StreamRow } from '../../store/schema.ts'
 import { toItem } from '../feed.ts'
-import { noteFollower } from '../follow.ts'
+import { readFollowed } from '../follow.ts'
 import { UNTIL_WOKEN, type Send, type Source } from './source.ts'
 
 type BuildTopic = Extract<StreamTopic, { kind: 'build' }>
@@ -51,8 +49,7 @@ export function openBuildSource(app: App, { key, build: buildId, position: after
     restMs: REST_MS,
     position: () => position,
     async next(send) {
-      const build = requireFound(await findBuild(app.store.query, app.accountId, buildId), `build ${buildId}`)
-      await noteFollower(app, build)
+      const build = await readFollowed(app, buildId)
       if (position < build.feed_position && (await sendEvents(build, send))) return 'more'
       const isOver = isFinalBuild(build.status)
       const wait = await heads.send(build, { send, isOver })

@@ -2,11 +2,9 @@
 import { MAX_UNREAD_LOG_BYTES, type StreamTopic } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { feedTopic } from '../../builds/lifecycle/edit.ts'
-import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { findAttempt, isLiveAttempt } from '../../store/builds/attempts.ts'
-import { findBuild } from '../../store/builds/builds.ts'
 import { findStreamEnd } from '../../store/builds/streams.ts'
-import { noteFollower } from '../follow.ts'
+import { readFollowed } from '../follow.ts'
 import { UNTIL_WOKEN, type Source } from './source.ts'
 
 type LogTopic = Extract<StreamTopic, { kind: 'log' }>
@@ -29,8 +27,7 @@ export function openLogSource(app: App, { key, build: buildId, attempt, stream, 
     restMs: REST_MS,
     position: () => position,
     async next(send) {
-      const build = requireFound(await findBuild(store.query, app.accountId, buildId), `build ${buildId}`)
-      await noteFollower(app, build)
+      const build = await readFollowed(app, buildId)
       // Read the attempt before the stream: an attempt ends after its last output.
       const row = await findAttempt(store.query, buildId, attempt)
       const end = await findStreamEnd(store.query, name)
