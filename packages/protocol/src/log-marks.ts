@@ -56,7 +56,7 @@ export const LogMarks = z.object({
 export type LogMarks = z.infer<typeof LogMarks>
 
 /** Maximum number of lines of one answer. */
-export const MAX_NEW_LINES = 10_000
+const MAX_NEW_LINES = 10_000
 
 /** Query of `GET /v1/builds/{id}/log/new`. */
 export const LogNewQuery = LogMarksQuery.extend({

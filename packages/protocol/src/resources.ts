@@ -118,7 +118,7 @@ export const Pipeline = PipelineInput.extend({
 })
 export type Pipeline = z.infer<typeof Pipeline>
 
-export const PIPELINE_ORDERS = ['name', 'last-build'] as const
+const PIPELINE_ORDERS = ['name', 'last-build'] as const
 
 /** Query of `GET /v1/pipelines`. */
 export const PipelineQuery = PageQuery.extend({

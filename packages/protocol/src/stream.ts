@@ -24,7 +24,7 @@ import { Runtime } from './runtime.ts'
 import { Delivery } from './triggers.ts'
 
 /** Maximum number of topics of one stream. */
-export const MAX_STREAM_TOPICS = 32
+const MAX_STREAM_TOPICS = 32
 /** Maximum number of unread bytes of a log that are sent. A reader that is further behind gets `behind` and continues near the end. */
 export const MAX_UNREAD_LOG_BYTES = 1_048_576
 

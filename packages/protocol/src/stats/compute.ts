@@ -113,7 +113,7 @@ function findOversized(steps: readonly StepSample[], asked: number | undefined):
 }
 
 /** Returns an upper bound of the memory of a build: the greatest sum of the peaks of steps that ran at the same time. */
-export function peakOf(runs: readonly StepSample[]): number | undefined {
+function peakOf(runs: readonly StepSample[]): number | undefined {
   const changes = runs.flatMap(({ startedAt, finishedAt, memoryBytes }) =>
     memoryBytes === undefined
       ? []

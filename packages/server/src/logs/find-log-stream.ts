@@ -5,7 +5,7 @@ import type { StreamRow } from '../store/schema.ts'
 import { findCountedStream } from './count-stream.ts'
 
 /** Finds a stream with its lines counted: that of an attempt, or of the last attempt that has it. */
-export async function findLogStream(
+async function findLogStream(
   app: Pick<App, 'store' | 'logs'>,
   buildId: string,
   { stream, attempt }: { readonly stream: string; readonly attempt?: number | undefined },

@@ -33,7 +33,7 @@ type Shown = keyof typeof TABS
 const POLL_MS = 3_000
 
 /** Reads what follows the id in the address: a tab, or `steps/NAME`. */
-export function readPlace(rest: string): { readonly tab: Shown; readonly step?: string } {
+function readPlace(rest: string): { readonly tab: Shown; readonly step?: string } {
   const [first = '', ...others] = rest.split('/')
   if (first === 'steps' && others.length > 0) return { tab: 'overview', step: decode(others.join('/')) }
   return { tab: isShown(first) ? first : 'overview' }

@@ -73,7 +73,7 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
 }
 
 /** Returns the rows that no folded group hides. */
-export function withoutFolded<T extends { readonly name: string }>(
+function withoutFolded<T extends { readonly name: string }>(
   rows: readonly Branch<T>[],
   folded: ReadonlySet<string>,
 ): Branch<T>[] {

@@ -1,21 +1,7 @@
 /** The word, shape and color of each state. Shape and word always accompany the color. */
-import { isReason, REASONS } from '@windlass/plan'
-
 export type Tone = 'ok' | 'bad' | 'run' | 'wait' | 'stop' | 'idle'
 
-export type Shape =
-  | 'hourglass'
-  | 'dot'
-  | 'arc'
-  | 'bars'
-  | 'caret'
-  | 'outline'
-  | 'check'
-  | 'cross'
-  | 'hand'
-  | 'square'
-  | 'dash'
-  | 'broken'
+export type Shape = 'hourglass' | 'dot' | 'arc' | 'bars' | 'caret' | 'outline' | 'check' | 'cross' | 'hand' | 'square' | 'dash'
 
 export interface Look {
   readonly word: string
@@ -38,7 +24,6 @@ const LOOKS = {
   timedOut: { word: 'Timed out', shape: 'square', tone: 'stop' },
   skipped: { word: 'Skipped', shape: 'dash', tone: 'idle' },
   notReached: { word: 'Not reached', shape: 'dash', tone: 'idle' },
-  lost: { word: 'Lost', shape: 'broken', tone: 'wait' },
 } as const satisfies Readonly<Record<string, Look>>
 
 interface State {
@@ -82,13 +67,6 @@ export function lookOfStep({ status, reason }: State): Look {
     default:
       return lookOfEnd({ status, reason })
   }
-}
-
-/** Returns the look of an attempt, which is lost if the infrastructure failed. */
-export function lookOfAttempt({ status, result, reason }: State & { readonly result?: string | undefined }): Look {
-  if (reason !== undefined && isReason(reason) && REASONS[reason].blame === 'infra') return LOOKS.lost
-  if (status !== 'ended') return status === 'running' ? LOOKS.running : LOOKS.starting
-  return lookOfEnd({ status: result ?? 'success', reason })
 }
 
 function lookOfEnd({ status, reason }: State): Look {

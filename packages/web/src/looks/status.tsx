@@ -50,7 +50,6 @@ const SHAPES: Readonly<Record<Shape, ReactElement>> = {
   ),
   square: <rect className={styles['solid']} x="2.5" y="2.5" width="11" height="11" rx="2" />,
   dash: <path d="M4 8h8" />,
-  broken: <path d="M8 2a6 6 0 0 1 5.6 3.8M14 8.6A6 6 0 0 1 9 13.9M6 13.7A6 6 0 0 1 2 8.6M2.5 5.6A6 6 0 0 1 5 2.8" />,
 }
 
 /** The shape alone. Screen readers read the word, unless text beside it says the same. */

@@ -12,14 +12,14 @@ interface Page {
 type Pages = InfiniteData<Page, string | undefined>
 
 /** Returns the list with the build in the place of its earlier state; the same list if it does not contain it. */
-export function patchPages(pages: Pages, build: Build): Pages {
+function patchPages(pages: Pages, build: Build): Pages {
   if (!pages.pages.some(({ items }) => items.some(({ id }) => id === build.id))) return pages
   const replace = (items: readonly Build[]): readonly Build[] => items.map((one) => (one.id === build.id ? build : one))
   return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: replace(page.items) })) }
 }
 
 /** Returns a build in full with the newer facts of its list form, which has no steps, attempts and approvals. */
-export function patchBuild(full: Build, listed: Build): Build {
+function patchBuild(full: Build, listed: Build): Build {
   const kept = {
     steps: full.steps,
     attempts: full.attempts,

@@ -1,6 +1,5 @@
 /** What the page reads from the server: the key and the call of each query. Keys are `[noun, id, part, parameters]`. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { BuildFilterQuery } from '@windlass/protocol'
 import { toBuildQuery, type BuildFilter } from '../url/build-filter.ts'
 import { client } from './client.ts'
 
@@ -111,6 +110,3 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 }
-
-/** Names of the filters that the server knows. */
-export const FILTER_NAMES: readonly string[] = Object.keys(BuildFilterQuery.shape)

@@ -4,10 +4,10 @@ import { QueryClient } from '@tanstack/react-query'
 
 const MAX_RETRIES = 3
 /** How long an answer counts as current while the stream reports changes, and while it does not. Milliseconds. */
-export const STALE_MS = { live: 30_000, silent: 5_000 } as const
+const STALE_MS = { live: 30_000, silent: 5_000 } as const
 
 /** Returns true for a fault after which the same call may succeed. The wait for a silent server is not counted here: its return repeats all calls. */
-export function isWorthRepeating(error: unknown): boolean {
+function isWorthRepeating(error: unknown): boolean {
   return isFault(error) && (faults[error.code] as { readonly retry?: true }).retry === true
 }
 

@@ -30,7 +30,6 @@ let open: { readonly key: string; readonly abort: AbortController } | undefined
 let wait = SHORTEST_WAIT_MS
 let retryTimer: ReturnType<typeof setTimeout> | undefined
 let isStopped = false
-let keepers = 0
 
 /** Returns the wanted topics, one for each key, with the earliest position that a screen wants. */
 function wantedTopics(): string[] {
@@ -159,14 +158,6 @@ export function useLiveness(): Liveness {
   return useStore(liveness)
 }
 
-/** Keeps the stream open while the tab is hidden, because the tab has promised to tell the end of a build. Returns a function that ends this. */
-export function keepWhileHidden(): () => void {
-  keepers += 1
-  return () => {
-    keepers -= 1
-  }
-}
-
 /** Begins to close the stream of hidden tabs. Called once by the page. */
 export function watchVisibility(): void {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -177,7 +168,6 @@ export function watchVisibility(): void {
       plan()
     } else
       timer = setTimeout(() => {
-        if (keepers > 0) return
         isStopped = true
         plan()
       }, HIDDEN_MS)

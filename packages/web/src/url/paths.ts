@@ -14,9 +14,6 @@ export const BUILD_TABS = [
 ] as const
 export type BuildTab = (typeof BUILD_TABS)[number]
 
-/** The stream of the build itself, in the place of a step. */
-export const SYSTEM_STEP = '.system'
-
 const encode = encodeURIComponent
 /** Encodes a name that may contain slashes, which stay readable. */
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')

@@ -29,7 +29,7 @@ export async function showHealth({
 }
 
 /** Returns the sentence, and each finding with its hint. Pure. */
-export function describeHealth({ level, sentence, findings }: Health, { style, now }: { style: Style; now: number }): string[] {
+function describeHealth({ level, sentence, findings }: Health, { style, now }: { style: Style; now: number }): string[] {
   const [first] = findings
   const others = first?.message === sentence ? findings.slice(1) : findings
   return [

@@ -21,7 +21,7 @@ export async function showActivity({
 }
 
 /** Returns the lines of the description: builds and pairs, and the greatest load of each hour. Pure. */
-export function describeActivity({ running, waiting, pairs, samples }: RuntimeActivity, now: number): string[] {
+function describeActivity({ running, waiting, pairs, samples }: RuntimeActivity, now: number): string[] {
   const builds = [
     ...running.map(({ number, pipeline = '', status, startedAt }) => [
       `#${number}`,

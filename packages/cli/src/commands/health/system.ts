@@ -16,7 +16,7 @@ export async function showSystem({ options, out, settings }: Invocation<{ output
 }
 
 /** Returns the lines of the description. Pure. */
-export function describeSystem(system: SystemState, now: number): string[] {
+function describeSystem(system: SystemState, now: number): string[] {
   const { store, agents, retention, queue, replicas } = system
   const oldest = queue.oldestTaskAt === undefined ? '' : `, the oldest for ${formatAge(queue.oldestTaskAt, now)}`
   return alignColumns(

@@ -31,7 +31,7 @@ export async function showStats({ args, options, out, settings }: Invocation<Sta
 }
 
 /** Returns the lines of the description. Pure. */
-export function describeStats(stats: PipelineStats): string[] {
+function describeStats(stats: PipelineStats): string[] {
   const { builds, greenShare, duration, wait } = stats
   const summary = alignColumns([
     ['Builds:', `${builds.total} (${builds.success} success, ${builds.error} error, ${builds.terminated} terminated)`],
