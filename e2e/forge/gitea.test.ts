@@ -1,44 +1,31 @@
 /** The whole circle on a real forge: `connect git`, pushes of real git, webhooks, builds on Docker, and what the forge shows of them. */
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { openClient, type ApiClient } from '@windlass/client'
-import { nodeTransport } from '@windlass/kit'
-import type { Build, Delivery } from '@windlass/protocol'
+import type { ApiClient } from '@windlass/client'
+import type { Delivery } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { openSandbox, startUp, type Finished, type Sandbox, type Up } from '../../packages/cli/test/support.ts'
-import { containerHost } from '../support/docker.ts'
-import { startGitea, type Gitea, type GiteaUser } from '../support/gitea.ts'
+import type { Finished, Sandbox, Up } from '../../packages/cli/test/support.ts'
+import type { Gitea, GiteaUser } from '../support/gitea.ts'
 import { letGo, UNTIL_LET_GO } from '../support/steps.ts'
+import { openForgeScene, type ForgeScene } from './forge-scene.ts'
 import { cloneAs, type WorkTree } from './work-tree.ts'
 
+let scene: ForgeScene
 let sandbox: Sandbox
 let up: Up
 let forge: Gitea
-/** Owner of `ann/app`. */
 let ann: GiteaUser
 let client: ApiClient
 let tree: WorkTree
 let connected: Finished
 
-const closing = new AsyncDisposableStack()
-
 beforeAll(async () => {
-  sandbox = closing.use(await openSandbox())
-  const host = await containerHost()
-  // The server may call the forge, whose address is private.
-  process.env['WINDLASS_SERVER_DOCUMENT_NETWORKS'] = host
-  up = closing.use(await startUp(sandbox))
-  client = openClient({ url: up.url, token: up.adminKey, transport: nodeTransport() })
-  forge = closing.use(await startGitea({ host }))
-  ann = await forge.addUser('ann')
-  await ann.api('POST', '/user/repos', { name: 'app', private: false, default_branch: 'main', auto_init: true })
-  tree = closing.use(await cloneAs(ann, `${forge.url}/ann/app.git`))
+  scene = await openForgeScene({ isPrivate: false })
+  ;({ sandbox, up, forge, ann, client, tree } = scene)
   await apply()
   connected = await connect()
 })
 
-afterAll(() => closing.disposeAsync())
+afterAll(() => scene[Symbol.asyncDispose]())
 
 function connect(...words: string[]): Promise<Finished> {
   const line = [
@@ -111,26 +98,7 @@ async function apply(): Promise<void> {
       },
     },
   ]
-  const file = join(sandbox.folder, 'circle.yml')
-  await writeFile(file, documents.map((document) => JSON.stringify(document)).join('\n---\n'))
-  expect(await sandbox.run(['apply', '-f', file])).toMatchObject({ code: 0 })
-}
-
-/** Waits for a processed delivery for which `isWanted` holds. */
-async function delivered(isWanted: (delivery: Delivery) => boolean): Promise<Delivery> {
-  let found: Delivery | undefined
-  await expect
-    .poll(async () => {
-      found = (await client.deliveries.list()).items.find((one) => one.status !== 'received' && isWanted(one))
-      return found
-    })
-    .toBeDefined()
-  return client.deliveries.get((found as Delivery).id)
-}
-
-async function ended(id: string): Promise<Build> {
-  await expect.poll(async () => (await client.builds.get(id)).finishedAt, { timeout: 90_000 }).toBeDefined()
-  return client.builds.get(id)
+  await scene.apply(documents)
 }
 
 /** Returns the only build that a delivery started. */
@@ -170,9 +138,9 @@ test('connect git makes the context and the webhook, and a second run keeps both
 test('a push of real git builds its commit, which the step clones with the token of the context (P141)', async () => {
   await ann.api('PATCH', '/repos/ann/app', { private: true })
   const commit = await tree.push('main', 'pushed.txt', 'Say "hello"')
-  const delivery = await delivered(({ revision }) => revision === commit)
+  const delivery = await scene.delivered(({ revision }) => revision === commit)
   expect(delivery).toMatchObject({ webhook: 'work/ann/app', event: 'push', repo: 'ann/app', branch: 'main' })
-  const build = await ended(buildOf(delivery))
+  const build = await scene.ended(buildOf(delivery))
   expect(build).toMatchObject({ status: 'success', branch: 'main', revision: commit, initiator: 'ann' })
   const log = (await sandbox.run(['logs', build.id, '--step', 'show'])).stdout
   expect(log).toContain('pushed.txt\n')
@@ -184,7 +152,7 @@ const Statuses = z.array(z.object({ status: z.string(), context: z.string(), tar
 
 test('the commit shows the state of its build at the forge, from the start to the end (P151)', async () => {
   const commit = await tree.push('slow-status', 'status.txt')
-  const build = buildOf(await delivered(({ revision }) => revision === commit))
+  const build = buildOf(await scene.delivered(({ revision }) => revision === commit))
   const states = async (): Promise<string[]> => {
     const shown = Statuses.parse(await ann.api('GET', `/repos/ann/app/commits/${commit}/statuses?sort=oldest`))
     expect(shown.filter(({ context, target_url: url }) => context !== 'circle/slow' || !url.includes(build))).toEqual([])
@@ -192,13 +160,13 @@ test('the commit shows the state of its build at the forge, from the start to th
   }
   await expect.poll(states).toEqual(['pending'])
   await letGo(build)
-  expect(await ended(build)).toMatchObject({ status: 'success' })
+  expect(await scene.ended(build)).toMatchObject({ status: 'success' })
   await expect.poll(states).toEqual(['pending', 'success'])
 })
 
 test('a push to a branch that no trigger wants builds nothing, and the delivery says why', async () => {
   const commit = await tree.push('other', 'other.txt')
-  const delivery = await delivered(({ revision }) => revision === commit)
+  const delivery = await scene.delivered(({ revision }) => revision === commit)
   expect(delivery).toMatchObject({
     builds: [],
     triggers: expect.arrayContaining([expect.objectContaining({ reason: 'branch' })]),
@@ -209,14 +177,14 @@ test('a pull request builds, and a comment of the owner builds it again (P143)',
   const commit = await tree.push('feature', 'feature.txt')
   const made = await ann.api('POST', '/repos/ann/app/pulls', { head: 'feature', base: 'main', title: 'A feature' })
   const { number } = z.object({ number: z.int() }).parse(made)
-  const opened = await delivered(({ event, revision }) => event === 'pull_request' && revision === commit)
-  expect(await ended(buildOf(opened))).toMatchObject({ status: 'success', branch: 'feature', trigger: { name: 'pull' } })
+  const opened = await scene.delivered(({ event, revision }) => event === 'pull_request' && revision === commit)
+  expect(await scene.ended(buildOf(opened))).toMatchObject({ status: 'success', branch: 'feature', trigger: { name: 'pull' } })
   await ann.api('POST', `/repos/ann/app/issues/${number}/comments`, { body: 'looks good' })
-  const talk = await delivered(({ event, reason }) => event === 'issue_comment' && reason !== undefined)
+  const talk = await scene.delivered(({ event, reason }) => event === 'issue_comment' && reason !== undefined)
   expect(talk.triggers).toContainEqual(expect.objectContaining({ trigger: 'comment', reason: 'comment' }))
   await ann.api('POST', `/repos/ann/app/issues/${number}/comments`, { body: '/test' })
-  const asked = await delivered(({ event, builds }) => event === 'issue_comment' && builds.length > 0)
-  const build = await ended(buildOf(asked))
+  const asked = await scene.delivered(({ event, builds }) => event === 'issue_comment' && builds.length > 0)
+  const build = await scene.ended(buildOf(asked))
   expect(build).toMatchObject({ status: 'success', revision: commit, trigger: { name: 'comment' } })
 })
 
@@ -226,30 +194,30 @@ test('a pull request from a fork of a stranger waits until a user approves its c
   await using fork = await cloneAs(bob, `${forge.url}/bob/app.git`)
   const commit = await fork.push('stranger', 'stranger.txt')
   await bob.api('POST', '/repos/ann/app/pulls', { head: 'bob:stranger', base: 'main', title: 'From a fork' })
-  const id = buildOf(await delivered(({ event, revision }) => event === 'pull_request' && revision === commit))
+  const id = buildOf(await scene.delivered(({ event, revision }) => event === 'pull_request' && revision === commit))
   expect(await client.builds.get(id)).toMatchObject({ status: 'pending-approval', reason: 'fork-approval', revision: commit })
   expect(await sandbox.run(['approve', id])).toMatchObject({ code: 0 })
-  expect(await ended(id)).toMatchObject({ status: 'success', trigger: { name: 'pull' } })
+  expect(await scene.ended(id)).toMatchObject({ status: 'success', trigger: { name: 'pull' } })
   expect((await sandbox.run(['logs', id, '--step', 'show'])).stdout).toContain('stranger.txt\n')
 })
 
 test('the end of a branch terminates its builds (P155)', async () => {
   const commit = await tree.push('slow-one', 'slow.txt')
-  const running = buildOf(await delivered(({ revision, branch }) => revision === commit && branch === 'slow-one'))
+  const running = buildOf(await scene.delivered(({ revision, branch }) => revision === commit && branch === 'slow-one'))
   await expect.poll(async () => (await client.builds.get(running)).status).toBe('running')
   await tree.git('push', '--quiet', 'origin', '--delete', 'slow-one')
-  const end = await delivered(({ event }) => event === 'delete')
-  expect(await ended(buildOf(end))).toMatchObject({ status: 'success', branch: 'slow-one' })
-  expect(await ended(running)).toMatchObject({ status: 'terminated', reason: 'superseded' })
+  const end = await scene.delivered(({ event }) => event === 'delete')
+  expect(await scene.ended(buildOf(end))).toMatchObject({ status: 'success', branch: 'slow-one' })
+  expect(await scene.ended(running)).toMatchObject({ status: 'terminated', reason: 'superseded' })
 })
 
 test('a branch that begins and ends again ends its builds again', async () => {
   const commit = await tree.push('slow-one', 'slower.txt')
-  const running = buildOf(await delivered(({ revision, branch }) => revision === commit && branch === 'slow-one'))
+  const running = buildOf(await scene.delivered(({ revision, branch }) => revision === commit && branch === 'slow-one'))
   const before = (await client.deliveries.list()).items.filter(({ event }) => event === 'delete').map(({ id }) => id)
   await tree.git('push', '--quiet', 'origin', '--delete', 'slow-one')
-  await delivered(({ event, id }) => event === 'delete' && !before.includes(id))
-  expect(await ended(running)).toMatchObject({ status: 'terminated', reason: 'superseded' })
+  await scene.delivered(({ event, id }) => event === 'delete' && !before.includes(id))
+  expect(await scene.ended(running)).toMatchObject({ status: 'terminated', reason: 'superseded' })
 })
 
 test('events that come while the server is away build after the forge sends them again', async () => {
@@ -259,5 +227,7 @@ test('events that come while the server is away build after the forge sends them
   const [hook] = await hooks()
   // Gitea sends the event of an earlier push as a test.
   await ann.api('POST', `/repos/ann/app/hooks/${hook?.id}/tests`)
-  expect(await ended(buildOf(await delivered(({ revision }) => revision === commit)))).toMatchObject({ status: 'success' })
+  expect(await scene.ended(buildOf(await scene.delivered(({ revision }) => revision === commit)))).toMatchObject({
+    status: 'success',
+  })
 })

@@ -6,24 +6,20 @@ import type { Browser } from 'playwright-core'
 import { memoryFolder } from '../support/memory-folder.ts'
 import { startServer } from '../../packages/server/src/index.ts'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
-import { openPage, startChromium, type WatchedPage } from './support/chromium.ts'
-import { DOCUMENT, failBuild, passBuild, runBuild } from './support/seeds.ts'
+import { openPage } from './support/chromium.ts'
+import { failBuild, passBuild, runBuild } from './support/seeds.ts'
+import { openWebScene, type WebScene } from './support/web-scene.ts'
 
+let web: WebScene
 let scene: HttpScene
 let browser: Browser
 
 beforeAll(async () => {
-  scene = await openHttpScene()
-  browser = await startChromium()
-  await scene.admin.pipelines.create({ name: 'demo/app', document: DOCUMENT })
+  web = await openWebScene()
+  ;({ server: scene, browser } = web)
 })
 
-afterAll(async () => {
-  await browser.close()
-  await scene[Symbol.asyncDispose]()
-})
-
-const open = (): Promise<WatchedPage> => openPage(browser, { url: scene.server.url, key: scene.adminToken })
+afterAll(() => web[Symbol.asyncDispose]())
 
 test('the document has the policy of the page, and calls keep their problem documents (W093)', async () => {
   const page = await fetch(`${scene.server.url}/builds/anything`, { headers: { accept: 'text/html' } })
@@ -66,7 +62,7 @@ test('the code of a link signs in after a question, and leaves the address (W002
 test('a failed build opens with the step to blame, its last lines and what to do (W026, W027)', async () => {
   await passBuild(scene, { pipeline: 'demo/app', document: undefined })
   const build = await failBuild(scene, { pipeline: 'demo/app', document: undefined })
-  await using opened = await open()
+  await using opened = await web.open()
   const { page, seen } = opened
   await page.goto(`/builds/${build.id}`)
   const card = page.getByRole('region', { name: 'Why it failed' })
@@ -83,7 +79,7 @@ test('a failed build opens with the step to blame, its last lines and what to do
 
 test('one click restarts from the failed step and shows the new build (W040)', async () => {
   const build = await failBuild(scene, { pipeline: 'demo/app', document: undefined })
-  await using opened = await open()
+  await using opened = await web.open()
   await opened.page.goto(`/builds/${build.id}`)
   await opened.page.getByRole('button', { name: 'Restart from unit_tests' }).click()
   await opened.page.waitForURL((url) => url.pathname.startsWith('/builds/') && !url.pathname.includes(build.id))
@@ -94,8 +90,8 @@ test('one click restarts from the failed step and shows the new build (W040)', a
 
 test('a change of status reaches the title, the icon and the list without a reload (W021, W030)', async () => {
   const { build, engine } = await runBuild(scene)
-  await using opened = await open()
-  await using listed = await open()
+  await using opened = await web.open()
+  await using listed = await web.open()
   await opened.page.goto(`/builds/${build.id}`)
   await listed.page.goto('/builds')
   const row = listed.page.getByRole('listitem').filter({ hasText: `#${build.number}` })
@@ -132,7 +128,7 @@ test('a server that ends and starts again: a bar says so, reading goes on, and i
 
 test('the palette finds a build by its number with the keyboard alone (W011)', async () => {
   const build = await passBuild(scene)
-  await using opened = await open()
+  await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/builds')
   await page.getByRole('heading', { name: 'Builds', exact: true }).waitFor()

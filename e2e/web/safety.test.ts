@@ -83,8 +83,7 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
-/** Screens beside those of builds. */
-const FLEET = ['/pipelines', '/approvals']
+const OTHER_SCREENS = ['/pipelines', '/approvals']
 
 test.each([
   ['light', 1280],
@@ -101,7 +100,7 @@ test.each([
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     )
     const { page } = opened
-    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...FLEET, '/nothing-here']) {
+    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...OTHER_SCREENS, '/nothing-here']) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)

@@ -1,28 +1,17 @@
 /** The screens of pipelines and approvals in Chromium against a real server. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Browser } from 'playwright-core'
-import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
-import { openPage, startChromium, type WatchedPage } from './support/chromium.ts'
-import { DOCUMENT } from './support/seeds.ts'
+import { openWebScene, type WebScene } from './support/web-scene.ts'
 
-let scene: HttpScene
-let browser: Browser
+let web: WebScene
 
 beforeAll(async () => {
-  scene = await openHttpScene()
-  browser = await startChromium()
-  await scene.admin.pipelines.create({ name: 'demo/app', document: DOCUMENT })
+  web = await openWebScene()
 })
 
-afterAll(async () => {
-  await browser.close()
-  await scene[Symbol.asyncDispose]()
-})
-
-const open = (): Promise<WatchedPage> => openPage(browser, { url: scene.server.url, key: scene.adminToken })
+afterAll(() => web[Symbol.asyncDispose]())
 
 test('the list of pipelines leads to a pipeline with its document', async () => {
-  await using opened = await open()
+  await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/pipelines')
   await page.getByRole('link', { name: 'demo/app' }).click()
@@ -33,22 +22,22 @@ test('the list of pipelines leads to a pipeline with its document', async () => 
 })
 
 test('an address fills in the run form, its command is shown, and the build has its values', async () => {
-  await using opened = await open()
+  await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/pipelines/demo/app/-/run?branch=next&v.GREETING=two%20words')
   await page.getByText("windlass run demo/app --branch next -v 'GREETING=two words'").waitFor()
   await page.getByRole('button', { name: 'Run the pipeline' }).click()
   await page.waitForURL('**/builds/*')
   const id = page.url().split('/').at(-1) ?? ''
-  const build = await scene.admin.builds.get(id)
+  const build = await web.server.admin.builds.get(id)
   expect(build).toMatchObject({ pipeline: 'demo/app', branch: 'next' })
-  const { plan } = await scene.admin.builds.plan(id)
+  const { plan } = await web.server.admin.builds.plan(id)
   expect(JSON.stringify(plan)).toContain('two words')
   expect(seen).toEqual([])
 })
 
 test('a line that is no variable is named and starts nothing', async () => {
-  await using opened = await open()
+  await using opened = await web.open()
   const { page } = opened
   await page.goto('/pipelines/demo/app/-/run')
   await page.getByLabel('Variables, one NAME=value on each line').fill('A=1\nnothing')
@@ -57,13 +46,13 @@ test('a line that is no variable is named and starts nothing', async () => {
 })
 
 test('a pipeline that does not exist shows the problem of the server', async () => {
-  await using opened = await open()
+  await using opened = await web.open()
   await opened.page.goto('/pipelines/demo/none')
   await opened.page.getByRole('alert').waitFor()
 })
 
 test('the approvals page says that nothing waits', async () => {
-  await using opened = await open()
+  await using opened = await web.open()
   await opened.page.goto('/approvals')
   await opened.page.getByText('No build waits for an approval.').waitFor()
 })

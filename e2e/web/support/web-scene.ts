@@ -1,0 +1,28 @@
+/** A server and a browser for the tests of the page. */
+import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import { openPage, startChromium, type WatchedPage } from './chromium.ts'
+import { DOCUMENT } from './seeds.ts'
+
+export interface WebScene extends AsyncDisposable {
+  readonly server: HttpScene
+  readonly browser: Browser
+  /** Opens a page of the server, signed in as its admin. */
+  open(options?: BrowserContextOptions): Promise<WatchedPage>
+}
+
+/** Starts both. The server has the pipeline `demo/app` with `DOCUMENT`. */
+export async function openWebScene(): Promise<WebScene> {
+  const server = await openHttpScene()
+  const browser = await startChromium()
+  await server.admin.pipelines.create({ name: 'demo/app', document: DOCUMENT })
+  return {
+    server,
+    browser,
+    open: (options) => openPage(browser, { url: server.server.url, key: server.adminToken }, options),
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
