@@ -1,11 +1,8 @@
 /** The page in Chromium against a real server, whose builds are made through the API of agents and engines. */
-import { rm } from 'node:fs/promises'
 import { describeBuild } from '@windlass/plan'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser } from 'playwright-core'
-import { memoryFolder } from '../support/memory-folder.ts'
-import { startServer } from '../../packages/server/src/index.ts'
-import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
+import type { HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage } from './support/chromium.ts'
 import { failBuild, passBuild, runBuild } from './support/seeds.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
@@ -101,29 +98,6 @@ test('a change of status reaches the title, the icon and the list without a relo
   await expect.poll(() => opened.page.title()).toContain('Succeeded')
   await row.getByText('Succeeded', { exact: true }).waitFor()
   expect(await opened.page.locator('#favicon').getAttribute('href')).toBe('/icons/ok.svg')
-})
-
-test('a server that ends and starts again: a bar says so, reading goes on, and its return needs no reload (W008)', async () => {
-  const dataDir = await memoryFolder('windlass-web-')
-  const own = await openHttpScene({ dataDir })
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
-  const { page } = opened
-  await page.goto(`/builds/${build.id}`)
-  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
-  await own.server.close()
-  await page.getByText('The server has not answered since').waitFor()
-  const restart = page.getByRole('button', { name: 'Restart from unit_tests' })
-  expect(await restart.getAttribute('aria-disabled')).toBe('true')
-  expect(await page.getByText('expected 19 to be 7').first().isVisible()).toBe(true)
-  const again = await startServer({ dataDir, port: Number(new URL(own.server.url).port), minFreeShare: 0 })
-  try {
-    await page.getByText('The server has not answered since').waitFor({ state: 'detached' })
-    expect(await restart.getAttribute('aria-disabled')).toBeNull()
-  } finally {
-    await again.close()
-    await rm(dataDir, { recursive: true, force: true })
-  }
 })
 
 test('the palette finds a build by its number with the keyboard alone (W011)', async () => {

@@ -1,26 +1,19 @@
 /** The routes of the page. Each screen is a chunk of its own. */
-import { lazy, Suspense, type ComponentType, type ReactElement } from 'react'
+import { Suspense, type ReactElement } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { Loading } from './parts/loading.tsx'
-import { loadOnce } from './shell/load-once.ts'
+import { late } from './shell/late.tsx'
 import { NotHere } from './shell/not-here.tsx'
 import { Shell } from './shell/shell.tsx'
 import { paths } from './url/paths.ts'
 
-type Screen = ComponentType<Record<string, never>>
-
-/** Loads a screen when its address is opened. */
-function screen(load: () => Promise<Screen>): Screen {
-  return lazy(async () => ({ default: await loadOnce(load) }))
-}
-
-const SignIn = screen(async () => (await import('./signin/sign-in.tsx')).SignIn)
-const Builds = screen(async () => (await import('./builds/builds.tsx')).Builds)
-const BuildByNumber = screen(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
-const BuildScreen = screen(async () => (await import('./build/build-screen.tsx')).BuildScreen)
-const Pipelines = screen(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
-const PipelineScreen = screen(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
-const Approvals = screen(async () => (await import('./approvals/approvals.tsx')).Approvals)
+const SignIn = late(async () => (await import('./signin/sign-in.tsx')).SignIn)
+const Builds = late(async () => (await import('./builds/builds.tsx')).Builds)
+const BuildByNumber = late(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
+const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
+const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
+const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
 
 export function App(): ReactElement {
   return (

@@ -2,15 +2,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { isFinalStep } from '@windlass/plan'
 import type { Build, BuildStep } from '@windlass/protocol'
-import { lazy, Suspense, type ReactElement } from 'react'
+import { Suspense, type ReactElement } from 'react'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
+import { late } from '../shell/late.tsx'
 import { useParam } from '../url/search.ts'
 import styles from './build.module.css'
 
-const LogViewer = lazy(async () => ({ default: (await import('../log/viewer.tsx')).LogViewer }))
+const LogViewer = late(async () => (await import('../log/viewer.tsx')).LogViewer)
 
 export function StepLog({ build, step }: { readonly build: Build; readonly step: BuildStep }): ReactElement {
   const [wanted, setWanted] = useParam('attempt')

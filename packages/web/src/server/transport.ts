@@ -14,12 +14,18 @@ export const pageTransport: Transport = async ({ method, url, headers, body, sig
       credentials: 'same-origin',
       redirect: 'error',
     })
-    reportAnswer()
+    if (isFromGateway(response)) reportSilence()
+    else reportAnswer()
     return toResponse(response)
   } catch (error) {
     if (signal?.aborted !== true) reportSilence()
     throw error
   }
+}
+
+/** Returns true for an answer that a gateway gives for a server which it does not reach. */
+function isFromGateway({ status, headers }: Response): boolean {
+  return status >= 502 && status <= 504 && headers.get('content-type')?.startsWith('application/problem+json') !== true
 }
 
 function toBody(body: string | Uint8Array): BodyInit {

@@ -1,5 +1,5 @@
 /** What surrounds every screen: rail, top bar, palette, help, messages, and the sign-in that a session which ends needs. */
-import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react'
+import { Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -7,6 +7,8 @@ import { observeStream, useTopics } from '../server/stream.ts'
 import { useSession } from '../server/session.ts'
 import { paths } from '../url/paths.ts'
 import { AwayBar } from './away-bar.tsx'
+import { Boundary } from './boundary.tsx'
+import { late } from './late.tsx'
 import { Rail } from './rail.tsx'
 import { ROOMS } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
@@ -14,8 +16,8 @@ import styles from './shell.module.css'
 import { tell, Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
-const Help = lazy(async () => ({ default: (await import('./help.tsx')).Help }))
+const Palette = late(async () => (await import('./palette.tsx')).Palette)
+const Help = late(async () => (await import('./help.tsx')).Help)
 
 /** Rooms beside which the stream counts something. */
 const COUNTED = { Approvals: 'approvals' } as const
@@ -55,7 +57,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
         <AwayBar />
         <TopBar onSearch={() => setOpened('palette')} onHelp={() => setOpened('help')} />
         <Suspense fallback={<Loading what="the page" />}>
-          {state.kind === 'in' ? children : <Loading what="the session" />}
+          {state.kind === 'in' ? <Boundary at={path}>{children}</Boundary> : <Loading what="the session" />}
         </Suspense>
       </div>
       <Suspense fallback={null}>

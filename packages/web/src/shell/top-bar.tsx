@@ -1,13 +1,14 @@
 /** The bar above each screen: search, whether changes arrive, theme and person. */
 import { CircleHelp, Search } from 'lucide-react'
-import { lazy, Suspense, type ReactElement } from 'react'
+import { Suspense, type ReactElement } from 'react'
 import { IconButton } from '../parts/button.tsx'
 import { Tooltip } from '../parts/tooltip.tsx'
 import { useLiveness, type Liveness } from '../server/stream.ts'
+import { late } from './late.tsx'
 import styles from './shell.module.css'
 
 /** Menus are a chunk of their own, which the first paint does not wait for. */
-const TopMenus = lazy(async () => ({ default: (await import('./top-menus.tsx')).TopMenus }))
+const TopMenus = late(async () => (await import('./top-menus.tsx')).TopMenus)
 
 const WORDS: Readonly<Record<Liveness, string>> = {
   live: 'Changes appear by themselves.',
