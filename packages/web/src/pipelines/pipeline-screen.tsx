@@ -15,11 +15,14 @@ import { Table } from '../parts/table.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
+import { late } from '../shell/late.tsx'
 import { NotHere } from '../shell/not-here.tsx'
 import { Page } from '../shell/page.tsx'
 import { paths, readPipeline } from '../url/paths.ts'
 import styles from './pipelines.module.css'
 import { RunFormView } from './run-form.tsx'
+
+const TriggersTab = late(async () => (await import('../triggers/triggers-tab.tsx')).TriggersTab)
 
 const PARTS: readonly (string | undefined)[] = [undefined, 'triggers', 'run']
 
@@ -44,7 +47,7 @@ export function PipelineScreen(): ReactElement {
       {isPending && <Loading rows={8} what="the pipeline" />}
       {data === undefined && error !== null && <Problem error={error} onRetry={() => void refetch()} />}
       {data !== undefined && part === undefined && <Overview pipeline={data} />}
-      {data !== undefined && part === 'triggers' && <Triggers pipeline={name} />}
+      {data !== undefined && part === 'triggers' && <TriggersTab pipeline={name} />}
       {data !== undefined && part === 'run' && <RunFormView key={name} pipeline={data} />}
     </Page>
   )
@@ -100,27 +103,5 @@ function LastBuilds({ pipeline }: { readonly pipeline: string }): ReactElement {
       />
       <Link href={paths.builds({ pipeline: [pipeline] })}>Show all builds of the pipeline</Link>
     </>
-  )
-}
-
-function Triggers({ pipeline }: { readonly pipeline: string }): ReactElement {
-  const { data, error, isPending, refetch } = useQuery(queries.triggers(pipeline))
-  if (isPending) return <Loading rows={3} what="triggers" />
-  if (data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
-  if (data.items.length === 0)
-    return (
-      <Empty action={<Command text={`windlass get triggers --pipeline ${pipeline}`} />}>No git event starts this pipeline.</Empty>
-    )
-  return (
-    <Table
-      caption="Triggers by git events"
-      rows={data.items}
-      keyOf={({ id }) => id}
-      columns={[
-        { head: 'Name', cell: ({ name }) => <bdi>{name}</bdi> },
-        { head: 'Written in', cell: ({ origin }) => (origin === 'document' ? 'the document' : 'the server') },
-        { head: 'Changed', cell: ({ updatedAt }) => <When at={updatedAt} /> },
-      ]}
-    />
   )
 }

@@ -55,13 +55,13 @@ export async function getResources({ args, options, out, settings }: Invocation<
 }
 
 function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
-  const { pipeline, status, webhook, repo } = options
+  const { pipeline, branch, status, webhook, repo } = options
   if (kind === 'builds') return buildFilterOf(options)
   if (kind === 'triggers' || kind === 'cron-triggers' || kind === 'event-triggers') return { pipeline: pipeline.at(-1) }
   if (kind === 'pipelines')
     return defined({ q: options.query, project: options.project.length === 0 ? undefined : [...options.project] })
   if (kind === 'messages') return { status }
-  return kind === 'deliveries' ? { status, webhook, repo } : {}
+  return kind === 'deliveries' ? { status, webhook, repo, pipeline: pipeline.at(-1), branch: branch.slice(-1) } : {}
 }
 
 function buildFilterOf(options: GetOptions): BuildFilters & Pick<ListQuery, 'status'> {

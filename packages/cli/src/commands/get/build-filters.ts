@@ -3,9 +3,9 @@ import { COUNTED_BY_NAMES, REASON_CHOICES } from '../../build-values.ts'
 import { oneOf, text, texts } from '../../command.ts'
 
 export const buildFilterOptions = {
-  pipeline: texts('--pipeline <name>', 'Builds, triggers: filter by pipeline; repeatable for builds'),
+  pipeline: texts('--pipeline <name>', 'Builds, deliveries, triggers: filter by pipeline; repeatable for builds'),
   status: text('--status <status>', 'Builds, deliveries, messages: filter by status'),
-  branch: texts('--branch <name>', 'Builds: filter by branch; repeatable'),
+  branch: texts('--branch <name>', 'Builds, deliveries: filter by branch; repeatable for builds'),
   annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
   project: texts('--project <name>', 'Builds, pipelines: filter by project; repeatable for builds'),
   initiator: texts('--initiator <name>', 'Builds: filter by who started them; repeatable'),

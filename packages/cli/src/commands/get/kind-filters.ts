@@ -6,9 +6,9 @@ const TRIGGER_KINDS: readonly KindName[] = ['triggers', 'cron-triggers', 'event-
 
 /** Filter, which is also the name of its flag -> kinds. */
 const KINDS = {
-  pipeline: ['builds', ...TRIGGER_KINDS],
+  pipeline: ['builds', 'deliveries', ...TRIGGER_KINDS],
   status: ['builds', 'deliveries', 'messages'],
-  branch: ['builds'],
+  branch: ['builds', 'deliveries'],
   annotation: ['builds'],
   project: ['builds', 'pipelines'],
   initiator: ['builds'],

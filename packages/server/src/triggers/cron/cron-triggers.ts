@@ -1,5 +1,6 @@
 /** Cron triggers as a resource. Those of a document are replaced with it; others are created by users. */
 import { defined, fault, newId } from '@windlass/kit'
+import { nextTick } from '@windlass/plan'
 import { CronTrigger, type CronTriggerInput, type PipelineCronTrigger } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
@@ -28,7 +29,6 @@ import {
   type TriggerList,
 } from '../of-pipeline.ts'
 import { problemOf } from './read-cron-triggers.ts'
-import { nextTick } from './schedule.ts'
 
 const KIND: TriggerKind = { one: 'a cron trigger', many: 'cron triggers', field: 'spec.cronTriggers' }
 

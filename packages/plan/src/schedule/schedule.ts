@@ -39,8 +39,29 @@ export function nextTick({ expression, timezone }: Schedule, after: number): num
   }
 }
 
+/** Returns at most `count` times after `after`, in their order. Throws `ScheduleProblem`. */
+export function nextTicks(schedule: Schedule, after: number, count: number): number[] {
+  const ticks: number[] = []
+  while (ticks.length < count) {
+    const next = nextTick(schedule, ticks.at(-1) ?? after)
+    if (next === undefined) break
+    ticks.push(next)
+  }
+  return ticks
+}
+
 /** Returns the expression with seconds, without aliases, question marks and open steps. */
 function normalize(expression: string): string {
+  const parts = readFields(expression)
+  const [minute = '', hour = '', day = '', month = '', weekday = '', year] = parts
+  const five = [minute, hour, day, month, weekday].map((field, index) =>
+    openSteps(field.replace(/^\?$/, '*'), LARGEST[index] ?? 0),
+  )
+  return ['0', ...five, ...(year === undefined ? [] : [year])].join(' ')
+}
+
+/** Returns the five fields of an expression, and the year if it has one. Throws `ScheduleProblem`. */
+export function readFields(expression: string): readonly string[] {
   const text = expression.trim()
   const written = text.startsWith('@') ? ALIASES[text.toLowerCase()] : text
   const fields = written?.split(/\s+/) ?? []
@@ -52,8 +73,7 @@ function normalize(expression: string): string {
     throw new ScheduleProblem(
       `the expression "${expression}" must have five fields (minute, hour, day, month, weekday) or be one of ${Object.keys(ALIASES).join(', ')}`,
     )
-  const parts = five.map((field, index) => openSteps(field.replace(/^\?$/, '*'), LARGEST[index] ?? 0))
-  return ['0', ...parts, ...(year === undefined ? [] : [year])].join(' ')
+  return year === undefined ? five : [...five, year]
 }
 
 /** `5/10` means every 10 from 5 to the end of the field. */
