@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser, Page } from 'playwright-core'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium } from './support/chromium.ts'
+import { seedInbox, type Inbox } from './support/inbox-seeds.ts'
 import { OUTPUT_PAYLOADS, PAYLOADS } from './support/payloads.ts'
 import { failBuild, runBuild } from './support/seeds.ts'
 
@@ -12,9 +13,11 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 let scene: HttpScene
 let browser: Browser
+let inbox: Inbox
 
 beforeAll(async () => {
   scene = await openHttpScene()
+  inbox = await seedInbox(scene, PAYLOADS)
   browser = await startChromium()
 })
 
@@ -56,6 +59,7 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
     ...TABS.map((tab) => `/builds/${build.id}${tab}`),
     `/builds/${build.id}/steps/install`,
+    ...inbox.paths,
   ]) {
     await page.goto(path)
     await page.getByRole('heading', { level: 1 }).waitFor()
@@ -100,7 +104,7 @@ test.each([
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     )
     const { page } = opened
-    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...OTHER_SCREENS, '/nothing-here']) {
+    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...OTHER_SCREENS, ...inbox.paths, '/nothing-here']) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)

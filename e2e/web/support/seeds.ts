@@ -119,3 +119,11 @@ export async function runBuild(
   await engine.log('step/install', 'npm ci\n')
   return { build, engine }
 }
+
+/** A build whose step `gate` waits for an approval. */
+export async function waitForApproval(scene: HttpScene, input: object): Promise<Build> {
+  const { build, engine } = await startBuild(scene, { document: undefined, ...input })
+  await begin(engine)
+  await engine.event({ type: 'step.waiting', step: 'gate', reason: 'approval' })
+  return build
+}

@@ -31,6 +31,8 @@ export const ApiKey = z.object({
   owner: Owner.optional(),
   createdAt: Time,
   expiresAt: Time.optional(),
+  /** Time of a recent use, at most a minute before the latest one. Absent if it was never used. Only in lists. */
+  usedAt: Time.optional(),
 })
 export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
 export type ApiKey = z.infer<typeof ApiKey>

@@ -14,6 +14,11 @@ const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
+const Deliveries = late(async () => (await import('./deliveries/deliveries.tsx')).Deliveries)
+const DeliveryScreen = late(async () => (await import('./deliveries/delivery-screen.tsx')).DeliveryScreen)
+const Contexts = late(async () => (await import('./contexts/contexts.tsx')).Contexts)
+const ContextScreen = late(async () => (await import('./contexts/context-screen.tsx')).ContextScreen)
+const Access = late(async () => (await import('./access/access.tsx')).Access)
 
 export function App(): ReactElement {
   return (
@@ -46,6 +51,21 @@ export function App(): ReactElement {
             </Route>
             <Route path="/approvals">
               <Approvals />
+            </Route>
+            <Route path="/deliveries">
+              <Deliveries />
+            </Route>
+            <Route path="/deliveries/:id">
+              <DeliveryScreen />
+            </Route>
+            <Route path="/contexts">
+              <Contexts />
+            </Route>
+            <Route path="/contexts/*">
+              <ContextScreen />
+            </Route>
+            <Route path="/access/:part?">
+              <Access />
             </Route>
             <Route component={NotHere} />
           </Switch>

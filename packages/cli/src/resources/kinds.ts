@@ -188,6 +188,7 @@ const keys: Kind<ApiKey> = {
     OWNER: ({ owner }) => owner?.name ?? '',
     ROLE: ({ role }) => role,
     PREFIX: ({ prefix }) => prefix,
+    USED: ({ usedAt }, { now }) => (usedAt === undefined ? 'never' : formatAge(usedAt, now)),
     EXPIRES: ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatTime(expiresAt)),
     AGE: age,
   },

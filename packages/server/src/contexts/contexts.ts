@@ -1,6 +1,8 @@
 import { fault, newId } from '@windlass/kit'
 import type { Context, ContextInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { noteDetail } from '../audit/call.ts'
+import { describeChanges } from '../audit/describe-changes.ts'
 import { MASK } from '../secrets/mask.ts'
 import { deleteContext, findContext, listContexts, lockContext, saveContext } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
@@ -45,9 +47,21 @@ export async function putContext(
     }
     await saveContext(tx, row)
     const context = toContext(row)
+    noteDetail(describeChanges(row.name, before && fieldsOf(toContext(before)), { ...fieldsOf(context), ...replacedIn(context, input) }))
     await within?.(tx, context)
     return { context, isNew: before === undefined }
   })
+}
+
+/** Returns the fields of a context for the audit log, with secret ones masked. */
+function fieldsOf({ type, isDefault, data }: Context): Readonly<Record<string, unknown>> {
+  return { type, isDefault, ...data }
+}
+
+/** Returns which secret fields got a new value, which the masked data does not show. */
+function replacedIn({ data }: Context, input: ContextInput): Readonly<Record<string, string>> {
+  const fields = Object.keys(data).filter((field) => data[field] === MASK && input.data[field] !== MASK)
+  return Object.fromEntries(fields.map((field) => [field, 'a new value']))
 }
 
 /**

@@ -42,6 +42,6 @@ export function toRunCommand(form: RunForm, variables: Readonly<Record<string, s
 }
 
 /** Quotes a word for a POSIX shell. */
-function quote(word: string): string {
+export function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

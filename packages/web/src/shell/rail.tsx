@@ -3,6 +3,7 @@ import { PanelLeft } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
 import { IconButton } from '../parts/button.tsx'
+import { useSession, whyNot } from '../server/session.ts'
 import { paths } from '../url/paths.ts'
 import { isIn, ROOMS, type Room } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
@@ -57,7 +58,11 @@ function Rooms({
   readonly badges: Readonly<Record<string, number>>
 }): ReactElement | null {
   const [path] = useLocation()
-  const rooms = ROOMS.filter((room) => room.group === group)
+  const state = useSession()
+  const session = state.kind === 'in' ? state.session : undefined
+  const rooms = ROOMS.filter(
+    (room) => room.group === group && (room.right === undefined || whyNot(session, room.right) === undefined),
+  )
   if (rooms.length === 0) return null
   return (
     <div className={styles['group']}>

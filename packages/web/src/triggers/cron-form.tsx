@@ -14,6 +14,7 @@ import { useAway } from '../shell/away-bar.tsx'
 import { toInput, type AnyTrigger } from './describe-trigger.ts'
 import { explain } from './git-form.tsx'
 import { storeCronTrigger } from './store-trigger.ts'
+import { toCronCommand } from './trigger-command.ts'
 import { NextTimes } from './trigger-row.tsx'
 
 const ZONES = 'time-zones'
@@ -115,7 +116,11 @@ export function CronForm({ pipeline, triggers, trigger, onClose }: CronFormProps
       {wrong !== undefined && form.name !== '' && <p role="alert">{wrong}</p>}
       {store.error !== null && <Problem error={store.error} />}
       <Command
-        text={`windlass create cron-trigger ${form.name || 'NAME'} --pipeline ${pipeline} --expression '${form.expression}' --timezone ${form.timezone}`}
+        text={
+          trigger === undefined
+            ? toCronCommand({ pipeline, ...form })
+            : `windlass get cron-triggers ${pipeline}#${trigger.name} -o yaml`
+        }
       />
     </Dialog>
   )

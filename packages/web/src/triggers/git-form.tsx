@@ -12,6 +12,7 @@ import { Problem } from '../parts/problem.tsx'
 import { useAway } from '../shell/away-bar.tsx'
 import { toInput } from './describe-trigger.ts'
 import { storeGitTrigger } from './store-trigger.ts'
+import { toGitCommand } from './trigger-command.ts'
 
 /** Events that most triggers name. Others are written by hand. */
 const USUAL: readonly EventName[] = [
@@ -121,10 +122,26 @@ export function GitForm({ pipeline, trigger, onClose }: GitFormProps): ReactElem
       {wrong !== undefined && name !== '' && repo !== '' && <p role="alert">{wrong}</p>}
       {store.error !== null && <Problem error={store.error} />}
       <Command
-        text={`windlass create trigger ${name || 'NAME'} --pipeline ${pipeline} --repo ${repo || 'OWNER/NAME'} --event ${events.join(',')}`}
+        text={
+          trigger === undefined
+            ? toGitCommand({ pipeline, name, repo, events, filters: filtersOf(texts), takesForks })
+            : `windlass get triggers ${pipeline}#${trigger.name} -o yaml`
+        }
       />
     </Dialog>
   )
+}
+
+/** Returns the filters by the flags of the command. */
+function filtersOf(texts: Readonly<Record<string, string>>): Parameters<typeof toGitCommand>[0]['filters'] {
+  const { context = '', branchRegex = '', pullRequestTargetBranchRegex = '', commentRegex = '', modifiedFilesGlob = '' } = texts
+  return {
+    context,
+    branch: branchRegex,
+    'target-branch': pullRequestTargetBranchRegex,
+    comment: commentRegex,
+    files: modifiedFilesGlob,
+  }
 }
 
 /** Removes the texts that the form has: an empty field removes its filter. */
