@@ -24,7 +24,10 @@ test('a person is invited with a link that works once, gets another role, and is
   await page.getByRole('button', { name: 'Invite a person or add a service account' }).click()
   await page.getByLabel('Name', { exact: true }).fill('mira')
   await page.getByRole('button', { name: 'Invite the person' }).click()
-  const link = await page.getByRole('region', { name: /Send this link to mira/ }).locator('code').innerText()
+  const link = await page
+    .getByRole('region', { name: /Send this link to mira/ })
+    .locator('code')
+    .innerText()
   const code = new URL(link).hash.replace('#invitation=', '')
   await web.server.nobody.passwords.acceptInvitation({ code, password: 'a long password of mira' })
   const row = page.getByRole('row').filter({ hasText: 'mira' })
@@ -73,7 +76,10 @@ test('a key is shown once, its last use is told within a minute, and it is worth
   await page.getByLabel('Name', { exact: true }).fill('laptop')
   await page.getByLabel('build:read').check()
   await page.getByRole('button', { name: 'Make the key' }).click()
-  const token = await page.getByRole('region', { name: /The key laptop/ }).locator('code').innerText()
+  const token = await page
+    .getByRole('region', { name: /The key laptop/ })
+    .locator('code')
+    .innerText()
   await page.reload()
   const row = page.getByRole('row').filter({ hasText: 'laptop' })
   await row.getByText('build:read').waitFor()
@@ -82,7 +88,9 @@ test('a key is shown once, its last use is told within a minute, and it is worth
   const client = openClient({ url: web.server.server.url, transport: nodeTransport() }).withToken(token)
   await client.builds.list()
   await expect
-    .poll(async () => (await web.server.admin.keys.list()).items.find(({ name }) => name === 'laptop')?.usedAt ?? 0, { timeout: 60_000 })
+    .poll(async () => (await web.server.admin.keys.list()).items.find(({ name }) => name === 'laptop')?.usedAt ?? 0, {
+      timeout: 60_000,
+    })
     .toBeGreaterThan(Date.now() - 60_000)
   await page.reload()
   await row.getByText('just now').first().waitFor()
@@ -90,7 +98,14 @@ test('a key is shown once, its last use is told within a minute, and it is worth
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click()
   await row.waitFor({ state: 'detached' })
   await expect
-    .poll(() => client.builds.list().then(() => 'accepted', (error: { code?: string }) => error.code), { timeout: REVOKED_MS })
+    .poll(
+      () =>
+        client.builds.list().then(
+          () => 'accepted',
+          (error: { code?: string }) => error.code,
+        ),
+      { timeout: REVOKED_MS },
+    )
     .toBe('unauthenticated')
   expect(seen).toEqual([])
 })
@@ -168,7 +183,7 @@ test('a viewer is told who may see people and the audit log', async () => {
   for (const [part, role] of [
     ['people', 'maintainer'],
     ['audit', 'admin'],
-  ]) {
+  ] as const) {
     await opened.page.goto(`/access/${part}`)
     await opened.page.getByText(`The role ${role} is needed to`).waitFor()
   }

@@ -5,7 +5,8 @@ import { openPage } from './support/chromium.ts'
 import { waitForApproval } from './support/seeds.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
-const GATE = "version: '1.0'\nsteps:\n  gate: {type: pending-approval}\n  publish: {image: alpine, commands: [echo], when: {steps: [{name: gate, on: [approved]}]}}\n"
+const GATE =
+  "version: '1.0'\nsteps:\n  gate: {type: pending-approval}\n  publish: {image: alpine, commands: [echo], when: {steps: [{name: gate, on: [approved]}]}}\n"
 
 let web: WebScene
 
@@ -41,7 +42,9 @@ test('lists what I may decide first, decides several with one comment, and empti
   await page.getByRole('button', { name: 'Approve' }).click()
   await expect.poll(() => rows.count()).toBe(3)
   for (const { id } of mine)
-    expect((await admin.builds.get(id)).approvals).toMatchObject([{ step: 'gate', decision: 'approved', comment: 'Looks good', by: { name: 'mira' } }])
+    expect((await admin.builds.get(id)).approvals).toMatchObject([
+      { step: 'gate', decision: 'approved', comment: 'Looks good', by: { name: 'mira' } },
+    ])
   expect(await page.getByLabel('Comment').inputValue()).toBe('')
   await admin.builds.deny(elsewhere.id, { step: 'gate' })
   await rows.filter({ hasText: `#${elsewhere.number}` }).waitFor({ state: 'detached', timeout: 2_000 })
@@ -65,6 +68,9 @@ test('an approval that was decided in the meantime is told, and the others are d
     await route.continue()
   })
   await page.getByRole('button', { name: 'Approve' }).click()
-  await page.getByRole('alert').filter({ hasText: `gate of #${first.number}` }).waitFor()
+  await page
+    .getByRole('alert')
+    .filter({ hasText: `gate of #${first.number}` })
+    .waitFor()
   expect((await admin.builds.get(second.id)).approvals).toMatchObject([{ decision: 'approved' }])
 })

@@ -15,7 +15,13 @@ let webhook: WebhookCreated
 beforeAll(async () => {
   web = await openWebScene()
   const { admin } = web.server
-  await admin.triggers.create({ pipeline: 'demo/app', name: 'push', repo: 'acme/app', events: ['push.heads'], branchRegex: 'main' })
+  await admin.triggers.create({
+    pipeline: 'demo/app',
+    name: 'push',
+    repo: 'acme/app',
+    events: ['push.heads'],
+    branchRegex: 'main',
+  })
   webhook = await admin.webhooks.create({ name: 'github', forge: 'github' })
 })
 
@@ -67,7 +73,10 @@ const PULL_EVENTS = ['pullrequest', 'pullrequest.commentAdded']
 
 /** A trigger for each rule that only this rule stops, and what the ladder shows of it. */
 const STOPS: Readonly<
-  Record<TriggerRule, { readonly trigger: object; readonly event: 'push' | 'skip' | 'fork' | 'comment'; readonly shows: readonly string[] }>
+  Record<
+    TriggerRule,
+    { readonly trigger: object; readonly event: 'push' | 'skip' | 'fork' | 'comment'; readonly shows: readonly string[] }
+  >
 > = {
   disabled: { trigger: { disabled: true }, event: 'push', shows: ['The trigger is disabled.', 'disabled', 'enabled'] },
   event: { trigger: { events: ['release'] }, event: 'push', shows: ['push.heads, push', 'release'] },
@@ -80,7 +89,12 @@ const STOPS: Readonly<
     shows: ['main', '/^release/'],
   },
   comment: {
-    trigger: { events: PULL_EVENTS, commentRegex: '/deploy/', skipCommentAuthorAssociationValidation: true, pullRequestAllowForkEvents: true },
+    trigger: {
+      events: PULL_EVENTS,
+      commentRegex: '/deploy/',
+      skipCommentAuthorAssociationValidation: true,
+      pullRequestAllowForkEvents: true,
+    },
     event: 'comment',
     shows: ['please /test it', '/deploy/'],
   },
@@ -100,7 +114,13 @@ test('for each of nine rules the ladder shows rule, value and pattern, and for f
   const { server } = web
   for (const [rule, { trigger }] of Object.entries(STOPS)) {
     await server.admin.pipelines.create({ name: `ladder/${rule}`, document: HELLO })
-    await server.admin.triggers.create({ pipeline: `ladder/${rule}`, name: 'one', repo: 'acme/app', events: ['push'], ...trigger })
+    await server.admin.triggers.create({
+      pipeline: `ladder/${rule}`,
+      name: 'one',
+      repo: 'acme/app',
+      events: ['push'],
+      ...trigger,
+    })
   }
   await server.admin.pipelines.create({ name: 'ladder/met', document: HELLO })
   await server.admin.triggers.create({
@@ -132,7 +152,9 @@ test('for each of nine rules the ladder shows rule, value and pattern, and for f
     for (const part of shows) expect({ rule, text }).toEqual({ rule, text: expect.stringContaining(part) })
   }
   await page.goto(`/deliveries/${events.push.id}`)
-  const files = page.getByRole('region', { name: 'Trigger one of ladder/met', exact: true }).getByRole('list', { name: 'Changed files' })
+  const files = page
+    .getByRole('region', { name: 'Trigger one of ladder/met', exact: true })
+    .getByRole('list', { name: 'Changed files' })
   await files.getByText('src/new.ts').waitFor()
   expect(await files.innerText()).toMatch(/src\/new\.ts matches src\/\*\*\n+README\.md matches no part/)
   expect(seen).toEqual([])

@@ -104,7 +104,13 @@ test.each([
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     )
     const { page } = opened
-    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...OTHER_SCREENS, ...inbox.paths, '/nothing-here']) {
+    for (const path of [
+      '/builds',
+      ...TABS.map((tab) => `/builds/${build.id}${tab}`),
+      ...OTHER_SCREENS,
+      ...inbox.paths,
+      '/nothing-here',
+    ]) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)

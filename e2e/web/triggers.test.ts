@@ -53,7 +53,13 @@ test('a trigger for git events is added, disabled, enabled and deleted', async (
 
 test('testing a delivery or a typed event against changed triggers tells what would happen and starts nothing (W075)', async () => {
   const { admin } = web.server
-  const trigger = { pipeline: 'demo/app', name: 'main', repo: 'acme/app', events: ['push.heads' as const], branchRegex: '/^next$/' }
+  const trigger = {
+    pipeline: 'demo/app',
+    name: 'main',
+    repo: 'acme/app',
+    events: ['push.heads' as const],
+    branchRegex: '/^next$/',
+  }
   await admin.triggers.create(trigger)
   const webhook = await admin.webhooks.create({ name: 'tested', forge: 'github' })
   const delivery = await deliverEvent(web.server, webhook, githubPush())

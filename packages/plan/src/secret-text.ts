@@ -50,6 +50,9 @@ export function describeUnmasked(value: string): string | undefined {
     return `Logs show the lines of this value: ${why === 'armor' ? REASONS.armor : 'each of them is too short or a common word'}.`
   }
   const shown = found.flatMap((why, index) => (why === undefined || why === 'armor' ? [] : [index + 1]))
-  if (shown.length > 0) return `Logs show line ${shown.slice(0, 5).join(', ')} of this value: too short, a common word or brackets.`
-  return found.includes('armor') ? 'The first and the last line are not masked, because they are not secret. The lines between are.' : undefined
+  if (shown.length > 0)
+    return `Logs show line ${shown.slice(0, 5).join(', ')} of this value: too short, a common word or brackets.`
+  return found.includes('armor')
+    ? 'The first and the last line are not masked, because they are not secret. The lines between are.'
+    : undefined
 }

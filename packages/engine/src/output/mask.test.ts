@@ -90,7 +90,9 @@ test('does not mask values shorter than three characters', () => {
 })
 
 test('does not mask the first and last line of a PEM block, common words and brackets', () => {
-  const trie = buildAutomaton(secretForms(['-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----', 'true', '{\n  "a": "hunter2"\n}, {']))
+  const trie = buildAutomaton(
+    secretForms(['-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----', 'true', '{\n  "a": "hunter2"\n}, {']),
+  )
   expect(maskText(trie, '-----BEGIN KEY-----')).toBe('-----BEGIN KEY-----')
   expect(maskText(trie, 'c2VjcmV0 is true, {')).toBe('***** is true, {')
 })

@@ -59,7 +59,9 @@ function describeMinutes(written: string, minutes: readonly number[]): string {
   if (minutes.length === 1) return minutes[0] === 0 ? 'Every hour' : `Every hour at minute ${minutes[0]}`
   const step = (minutes[1] ?? 0) - (minutes[0] ?? 0)
   const isEven = minutes[0] === 0 && 60 % step === 0 && minutes.length === 60 / step
-  return isEven ? `Every ${step} minutes` : `Every hour at the minutes ${written.includes('/') ? join(minutes.map(String)) : written}`
+  return isEven
+    ? `Every ${step} minutes`
+    : `Every hour at the minutes ${written.includes('/') ? join(minutes.map(String)) : written}`
 }
 
 function describeDays(day: string, weekday: string): string {

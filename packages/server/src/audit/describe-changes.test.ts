@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { describeChanges } from './describe-changes.ts'
 
 test('names the fields that differ, with their values before and after', () => {
-  expect(describeChanges('push', { branch: 'main', events: ['push'], kept: 1 }, { branch: 'next', kept: 1, disabled: true })).toBe(
-    'push: branch main -> next, events ["push"] -> none, disabled none -> true',
-  )
+  expect(
+    describeChanges('push', { branch: 'main', events: ['push'], kept: 1 }, { branch: 'next', kept: 1, disabled: true }),
+  ).toBe('push: branch main -> next, events ["push"] -> none, disabled none -> true')
   expect(describeChanges('push', { a: 1 }, { a: 1 })).toBe('push: no change')
 })
 

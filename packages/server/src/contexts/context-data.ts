@@ -94,7 +94,10 @@ function checkFields(type: ContextRow['type'], data: Data): void {
   const isInRuntime = type === 'secret-store' && data['resourceName'] !== undefined
   if (isInRuntime) problems.push(...runtimeStoreProblems(data))
   else if (data[REQUIRED_CONTEXT_FIELD[type]] === undefined)
-    problems.push({ path: `data.${REQUIRED_CONTEXT_FIELD[type]}`, message: `A ${type} context requires "${REQUIRED_CONTEXT_FIELD[type]}".` })
+    problems.push({
+      path: `data.${REQUIRED_CONTEXT_FIELD[type]}`,
+      message: `A ${type} context requires "${REQUIRED_CONTEXT_FIELD[type]}".`,
+    })
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
 }
 

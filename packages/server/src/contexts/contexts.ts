@@ -47,7 +47,9 @@ export async function putContext(
     }
     await saveContext(tx, row)
     const context = toContext(row)
-    noteDetail(describeChanges(row.name, before && fieldsOf(toContext(before)), { ...fieldsOf(context), ...replacedIn(context, input) }))
+    noteDetail(
+      describeChanges(row.name, before && fieldsOf(toContext(before)), { ...fieldsOf(context), ...replacedIn(context, input) }),
+    )
     await within?.(tx, context)
     return { context, isNew: before === undefined }
   })

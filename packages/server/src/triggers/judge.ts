@@ -148,7 +148,10 @@ function checkFiles(written: string, files: readonly string[]): Omit<RuleResult,
   }
   if (deciding !== undefined) {
     const { file, part } = deciding
-    return { ...yes(part === undefined ? `${short(file)} is outside of ${shown}.` : `${short(file)} matches ${short(part)}.`), ...sides }
+    return {
+      ...yes(part === undefined ? `${short(file)} is outside of ${shown}.` : `${short(file)} matches ${short(part)}.`),
+      ...sides,
+    }
   }
   const some = files.slice(0, 3).map(short).join(', ')
   const all = `${sides.value} (${some}${files.length > 3 ? ', …' : ''})`

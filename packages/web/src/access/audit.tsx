@@ -98,12 +98,12 @@ function ChainState({ filter }: { readonly filter: AuditFilter }): ReactElement 
         <span role="status">
           {verify.isPending && `${plural(count, 'record')} checked.`}
           {data?.problem !== undefined && `The chain is broken: ${data.problem}.`}
-          {data !== undefined && data.problem === undefined && `${plural(data.count, 'record')} checked: none was changed, removed or reordered.`}
+          {data !== undefined &&
+            data.problem === undefined &&
+            `${plural(data.count, 'record')} checked: none was changed, removed or reordered.`}
         </span>
       </div>
-      {data?.last !== undefined && (
-        <Command text={`windlass audit verify --expect ${data.last.seq}:${data.last.hash}`} />
-      )}
+      {data?.last !== undefined && <Command text={`windlass audit verify --expect ${data.last.seq}:${data.last.hash}`} />}
       {verify.error !== null && <Problem error={verify.error} />}
       {save.error !== null && <Problem error={save.error} />}
     </div>

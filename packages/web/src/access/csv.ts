@@ -1,7 +1,21 @@
 /** Records of the audit log as CSV. */
 import type { AuditRecord } from '@windlass/protocol'
 
-const COLUMNS = ['seq', 'at', 'kind', 'actor', 'owner', 'action', 'target', 'result', 'code', 'detail', 'address', 'client', 'hash'] as const
+const COLUMNS = [
+  'seq',
+  'at',
+  'kind',
+  'actor',
+  'owner',
+  'action',
+  'target',
+  'result',
+  'code',
+  'detail',
+  'address',
+  'client',
+  'hash',
+] as const
 
 /** Returns the records with a line of names. A cell that a spreadsheet would take for a formula starts with an apostrophe. */
 export function toCsv(records: readonly AuditRecord[]): string {

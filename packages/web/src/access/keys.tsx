@@ -40,7 +40,9 @@ export function Keys(): ReactElement {
   const [isAdding, setIsAdding] = useState(false)
   const [made, setMade] = useState<MadeKey>()
   const [revoked, setRevoked] = useState<ApiKey>()
-  usePaletteActions(() => [{ id: 'add-key', group: 'Actions', label: 'Make an API key', off: away, run: () => setIsAdding(true) }])
+  usePaletteActions(() => [
+    { id: 'add-key', group: 'Actions', label: 'Make an API key', off: away, run: () => setIsAdding(true) },
+  ])
   return (
     <div className={layout['stack']}>
       <div className={layout['buttons']}>
@@ -57,7 +59,9 @@ export function Keys(): ReactElement {
       {isPending && <Loading rows={4} what="keys" />}
       {data === undefined && error !== null && <Problem error={error} onRetry={() => void refetch()} />}
       {data?.items.length === 0 && (
-        <Empty action={<Command text="windlass create key NAME" />}>You have no API keys. Programs use them to act for you.</Empty>
+        <Empty action={<Command text="windlass create key NAME" />}>
+          You have no API keys. Programs use them to act for you.
+        </Empty>
       )}
       {data !== undefined && data.items.length > 0 && (
         <>
@@ -182,16 +186,18 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
         {mayManage && (
           <Select
             label="Acts for"
-            options={[
-              { value: '', label: 'you' },
-              ...(users.data ?? []).map((user) => ({ value: user.name, label: user.name })),
-            ]}
+            options={[{ value: '', label: 'you' }, ...(users.data ?? []).map((user) => ({ value: user.name, label: user.name }))]}
             value={owner}
             onChange={setOwner}
           />
         )}
       </div>
-      <Checks legend="Only these scopes. None chosen: all that the role allows" options={SCOPES} chosen={scopes} onChange={setScopes} />
+      <Checks
+        legend="Only these scopes. None chosen: all that the role allows"
+        options={SCOPES}
+        chosen={scopes}
+        onChange={setScopes}
+      />
       {make.error !== null && <Problem error={make.error} />}
       <Command text={`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
     </Dialog>

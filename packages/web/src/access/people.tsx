@@ -61,11 +61,7 @@ function Lists(): ReactElement {
       )}
       {data !== undefined && data.length > 0 && (
         <>
-          <PeopleTable
-            users={data}
-            off={off}
-            onInvited={(name, code) => setInvited({ name, code })}
-          />
+          <PeopleTable users={data} off={off} onInvited={(name, code) => setInvited({ name, code })} />
           <Command text="windlass get users" />
         </>
       )}
@@ -98,7 +94,10 @@ function PeopleTable({ users, off, onInvited }: PeopleTableProps): ReactElement 
       rows={users}
       keyOf={({ id }) => id}
       columns={[
-        { head: 'Name', cell: ({ name, displayName }) => <bdi>{displayName === undefined ? name : `${name} (${displayName})`}</bdi> },
+        {
+          head: 'Name',
+          cell: ({ name, displayName }) => <bdi>{displayName === undefined ? name : `${name} (${displayName})`}</bdi>,
+        },
         { head: 'Kind', cell: ({ kind }) => (kind === 'user' ? 'person' : 'service account') },
         { head: 'Role', cell: ({ role }) => (role === 'none' ? 'none for the installation' : role) },
         { head: 'Roles in places', cell: (user) => <bdi>{placesOf(user)}</bdi> },
@@ -151,7 +150,13 @@ function PersonActions({ user, off, onInvited }: PersonActionsProps): ReactEleme
             state === 'disabled'
               ? { label: 'Enable', off, onChoose: () => run(client.users.change(name, { disabled: false })) }
               : { label: 'Disable', off, tone: 'danger' as const, onChoose: () => setOpen('disable') },
-            { label: 'Delete', off, tone: 'danger' as const, note: `windlass delete user ${name}`, onChoose: () => setOpen('delete') },
+            {
+              label: 'Delete',
+              off,
+              tone: 'danger' as const,
+              note: `windlass delete user ${name}`,
+              onChoose: () => setOpen('delete'),
+            },
           ],
         ]}
       />

@@ -1,6 +1,14 @@
 /** Dialogs of people: a new one, and another role. */
 import { useMutation } from '@tanstack/react-query'
-import { INSTALLATION_ROLES, RIGHTS, USER_KINDS, UserInput, type InstallationRole, type User, type UserCreated } from '@windlass/protocol'
+import {
+  INSTALLATION_ROLES,
+  RIGHTS,
+  USER_KINDS,
+  UserInput,
+  type InstallationRole,
+  type User,
+  type UserCreated,
+} from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Select } from '../parts/choice.tsx'
@@ -82,7 +90,10 @@ export function NewPerson({ onDone, onClose }: NewPersonProps): ReactElement {
     >
       <Select
         label="Kind"
-        options={USER_KINDS.map((one) => ({ value: one, label: one === 'user' ? 'Person, who signs in' : 'Service account, with keys only' }))}
+        options={USER_KINDS.map((one) => ({
+          value: one,
+          label: one === 'user' ? 'Person, who signs in' : 'Service account, with keys only',
+        }))}
         value={kind}
         onChange={setKind}
       />

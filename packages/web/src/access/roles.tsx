@@ -5,14 +5,18 @@ import type { ReactElement } from 'react'
 import layout from '../parts/layout.module.css'
 import { Table } from '../parts/table.tsx'
 
-const PLACES = { installation: 'installation', project: 'also in a project', pipeline: 'also in a project or for a pipeline' } as const
+const PLACES = {
+  installation: 'installation',
+  project: 'also in a project',
+  pipeline: 'also in a project or for a pipeline',
+} as const
 
 export function Roles(): ReactElement {
   return (
     <div className={layout['stack']}>
       <p className={layout['note']}>
-        Each role has the rights of the roles before it. A role is held for the installation, in a project or for one pipeline. The
-        last column says where a role is enough.
+        Each role has the rights of the roles before it. A role is held for the installation, in a project or for one pipeline.
+        The last column says where a role is enough.
       </p>
       <Table
         caption="Rights of each role"

@@ -54,7 +54,13 @@ export function Teams({ users, off }: TeamsProps): ReactElement {
                   <Button small off={off} onClick={() => setEdited(team)} aria-label={`Edit the team ${team.name}`}>
                     Edit
                   </Button>
-                  <Button small tone="danger" off={off} onClick={() => setRemoved(team)} aria-label={`Delete the team ${team.name}`}>
+                  <Button
+                    small
+                    tone="danger"
+                    off={off}
+                    onClick={() => setRemoved(team)}
+                    aria-label={`Delete the team ${team.name}`}
+                  >
                     Delete
                   </Button>
                 </div>
@@ -131,7 +137,11 @@ function TeamDialog({ team, users, onClose }: TeamDialogProps): ReactElement {
         onChange={setMembers}
       />
       {store.error !== null && <Problem error={store.error} />}
-      <Command text={team === undefined ? `windlass create team ${name.trim() || 'NAME'} --role ${role}` : `windlass get teams ${team.name}`} />
+      <Command
+        text={
+          team === undefined ? `windlass create team ${name.trim() || 'NAME'} --role ${role}` : `windlass get teams ${team.name}`
+        }
+      />
     </Dialog>
   )
 }

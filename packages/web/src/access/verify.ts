@@ -40,7 +40,8 @@ export async function verifyAudit(onCount: (count: number) => void): Promise<Ver
     onCount(count)
     cursor = page.next
   }
-  if ((last?.seq ?? chain.deleted.seq) < chain.last.seq) return { count, problem: `record ${chain.last.seq} is missing at the end` }
+  if ((last?.seq ?? chain.deleted.seq) < chain.last.seq)
+    return { count, problem: `record ${chain.last.seq} is missing at the end` }
   return { count, ...(last !== undefined && { last: { seq: last.seq, hash: last.hash } }) }
 }
 

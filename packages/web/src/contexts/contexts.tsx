@@ -30,9 +30,7 @@ export function Contexts(): ReactElement {
   const hidden = whyNot(session, 'see-contexts')
   const off = useAway() ?? whyNot(session, 'change-contexts')
   const type = CONTEXT_TYPES.find((one) => one === wanted)
-  usePaletteActions(() => [
-    { id: 'new-context', group: 'Actions', label: 'Add a context', off, run: () => setWanted('secret') },
-  ])
+  usePaletteActions(() => [{ id: 'new-context', group: 'Actions', label: 'Add a context', off, run: () => setWanted('secret') }])
   return (
     <Page
       title={type === undefined ? 'Contexts' : `New context: ${TYPE_WORDS[type]}`}
@@ -49,7 +47,12 @@ export function Contexts(): ReactElement {
     >
       {hidden !== undefined && <Empty>{hidden}</Empty>}
       {hidden === undefined && type !== undefined && (
-        <ContextForm key={type} type={type} onStored={({ name }) => go(paths.context(name))} onCancel={() => setWanted(undefined)} />
+        <ContextForm
+          key={type}
+          type={type}
+          onStored={({ name }) => go(paths.context(name))}
+          onCancel={() => setWanted(undefined)}
+        />
       )}
       {hidden === undefined && type === undefined && <ContextList />}
     </Page>

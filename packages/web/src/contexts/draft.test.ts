@@ -22,7 +22,9 @@ test('a stored secret has no value in the form, and is kept when the rest is sav
 })
 
 test('names what is missing', () => {
-  expect(toContextInput({ name: 'r', type: 'registry', isDefault: false, fields: newDraft('registry') })).toBe('The field domain is empty.')
+  expect(toContextInput({ name: 'r', type: 'registry', isDefault: false, fields: newDraft('registry') })).toBe(
+    'The field domain is empty.',
+  )
   const [field] = newDraft('config')
   if (field === undefined) throw new Error('no field')
   const write = (names: string[]): unknown =>

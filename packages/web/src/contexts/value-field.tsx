@@ -39,5 +39,12 @@ export function ValueField({ type, field, onChange }: ValueFieldProps): ReactEle
         onChange={(event) => onChange(event.target.value)}
       />
     )
-  return <Field label={label} hint={isNamed ? undefined : HINTS[name]} value={value} onChange={(event) => onChange(event.target.value)} />
+  return (
+    <Field
+      label={label}
+      hint={isNamed ? undefined : HINTS[name]}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
 }

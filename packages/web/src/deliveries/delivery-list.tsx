@@ -21,7 +21,8 @@ import { deliveryQueries } from './queries.ts'
 
 interface ListProps {
   readonly filter: DeliveryFilter
-  readonly onChange?: (filter: DeliveryFilter) => void
+  /** Absent where the filters are fixed. */
+  readonly onChange?: ((filter: DeliveryFilter) => void) | undefined
 }
 
 /** Height of a row in wide and narrow windows; the styles say the same. Pixels. */

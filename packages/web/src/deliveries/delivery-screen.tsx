@@ -67,10 +67,7 @@ function Content({ delivery }: { readonly delivery: Delivery }): ReactElement {
       {triggers.length === 0 ? (
         <Empty>No trigger was judged for this delivery.</Empty>
       ) : (
-        <Ladders
-          verdicts={triggers}
-          endOf={({ buildId }) => buildId !== undefined && <BuildLink id={buildId} />}
-        />
+        <Ladders verdicts={triggers} endOf={({ buildId }) => buildId !== undefined && <BuildLink id={buildId} />} />
       )}
       <Received delivery={delivery} />
       <Command text={`windlass describe delivery ${delivery.id}`} />
@@ -103,9 +100,7 @@ function Facts({ delivery }: { readonly delivery: Delivery }): ReactElement {
       {processedAt !== undefined && status === 'refused' && repeats > 0 && <span>last refused {formatExact(processedAt)}</span>}
       {answer !== undefined && <span>answer {answer}</span>}
       {isPolled === true && <span>missed: no call reported it, the server found it by comparing branches</span>}
-      {replayOf !== undefined && (
-        <Link href={paths.deliveries(replayOf)}>replay of an earlier delivery</Link>
-      )}
+      {replayOf !== undefined && <Link href={paths.deliveries(replayOf)}>replay of an earlier delivery</Link>}
     </p>
   )
 }

@@ -83,7 +83,16 @@ function Rung({ rule }: { readonly rule: RuleResult }): ReactElement {
           <ul className={styles['files']} aria-label="Changed files">
             {files.map(({ file, part }) => (
               <li key={file}>
-                <bdi>{file}</bdi> <span>{part === undefined ? 'matches no part' : <>matches <bdi>{part}</bdi></>}</span>
+                <bdi>{file}</bdi>{' '}
+                <span>
+                  {part === undefined ? (
+                    'matches no part'
+                  ) : (
+                    <>
+                      matches <bdi>{part}</bdi>
+                    </>
+                  )}
+                </span>
               </li>
             ))}
           </ul>
@@ -101,7 +110,10 @@ export function Ladders({
   readonly verdicts: readonly TriggerVerdict[]
   readonly endOf?: (verdict: TriggerVerdict) => ReactNode
 }): ReactElement {
-  const sorted = [...verdicts.filter(({ reason }) => reason === undefined), ...verdicts.filter(({ reason }) => reason !== undefined)]
+  const sorted = [
+    ...verdicts.filter(({ reason }) => reason === undefined),
+    ...verdicts.filter(({ reason }) => reason !== undefined),
+  ]
   return (
     <div className={layout['stack']}>
       {sorted.map((verdict, index) => (

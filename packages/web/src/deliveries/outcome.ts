@@ -11,7 +11,7 @@ const LOOKS = {
   received: { word: 'In progress', shape: 'arc', tone: 'run' },
 } as const satisfies Readonly<Record<string, Look>>
 
-type Facts = Pick<Delivery, 'status' | 'builds' | 'reason' | 'message' | 'repeats'>
+type Facts = Pick<Delivery, 'status' | 'reason' | 'message' | 'repeats'> & { readonly builds: readonly string[] }
 
 export function lookOfDelivery({ status, builds }: Facts): Look {
   if (status !== 'processed') return LOOKS[status]
@@ -32,7 +32,9 @@ function sentenceOf({ status, builds, reason, message }: Facts): string {
 
 function repeatsOf({ status, repeats }: Facts): string {
   if (repeats === 0) return ''
-  return status === 'refused' ? ` The same happened ${times(repeats)} more.` : ` The same call came ${times(repeats)} more and built nothing.`
+  return status === 'refused'
+    ? ` The same happened ${times(repeats)} more.`
+    : ` The same call came ${times(repeats)} more and built nothing.`
 }
 
 function times(count: number): string {

@@ -21,6 +21,14 @@ test('a cron trigger has words, and its next three times in its zone stay right 
   const trigger = PipelineCronTrigger.parse({ ...STORED, ...schedule, name: 't', message: 'nightly' })
   expect(describeTrigger(trigger)).toBe('At 02:30 every day, Europe/Berlin')
   // The night of 2026-03-29 has no 02:30, that of 2026-10-25 has it twice.
-  expect(showNextTimes(schedule, Date.parse('2026-03-27T12:00:00Z'))).toEqual(['Sat 28 Mar, 02:30', 'Sun 29 Mar, 03:00', 'Mon 30 Mar, 02:30'])
-  expect(showNextTimes(schedule, Date.parse('2026-10-24T12:00:00Z'))).toEqual(['Sun 25 Oct, 02:30', 'Mon 26 Oct, 02:30', 'Tue 27 Oct, 02:30'])
+  expect(showNextTimes(schedule, Date.parse('2026-03-27T12:00:00Z'))).toEqual([
+    'Sat 28 Mar, 02:30',
+    'Sun 29 Mar, 03:00',
+    'Mon 30 Mar, 02:30',
+  ])
+  expect(showNextTimes(schedule, Date.parse('2026-10-24T12:00:00Z'))).toEqual([
+    'Sun 25 Oct, 02:30',
+    'Mon 26 Oct, 02:30',
+    'Tue 27 Oct, 02:30',
+  ])
 })

@@ -75,8 +75,13 @@ export function lastDeliveryOf(trigger: AnyTrigger, deliveries: readonly Deliver
   }
 }
 
+type Stored = 'id' | 'origin' | 'createdAt' | 'updatedAt'
+/** A trigger without what the server adds. */
+export type InputOf<T> = T extends unknown ? Omit<T, Stored> : never
+
 /** Returns a stored trigger as the input that stores it again. */
-export function toInput<T extends AnyTrigger>(trigger: T): Omit<T, 'id' | 'origin' | 'createdAt' | 'updatedAt'> {
+export function toInput<T extends AnyTrigger>(trigger: T): InputOf<T> {
   const { id: _id, origin: _origin, createdAt: _created, updatedAt: _updated, ...input } = trigger
-  return input
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the compiler does not distribute the rest over a union
+  return input as unknown as InputOf<T>
 }

@@ -26,7 +26,14 @@ const USUAL: readonly EventName[] = [
   'release.released',
 ]
 
-const TEXTS = ['branchRegex', 'pullRequestTargetBranchRegex', 'commentRegex', 'modifiedFilesGlob', 'context', 'description'] as const
+const TEXTS = [
+  'branchRegex',
+  'pullRequestTargetBranchRegex',
+  'commentRegex',
+  'modifiedFilesGlob',
+  'context',
+  'description',
+] as const
 type TextName = (typeof TEXTS)[number]
 
 const LABELS: Readonly<Record<TextName, readonly [string, string]>> = {
@@ -99,7 +106,10 @@ export function GitForm({ pipeline, trigger, onClose }: GitFormProps): ReactElem
         list="event-names"
         onChange={(event) => {
           const written = event.target.value.split(',').map((one) => one.trim())
-          setEvents([...events.filter((one) => (USUAL as readonly string[]).includes(one)), ...written.filter((one) => one !== '')])
+          setEvents([
+            ...events.filter((one) => (USUAL as readonly string[]).includes(one)),
+            ...written.filter((one) => one !== ''),
+          ])
         }}
       />
       <datalist id="event-names">
@@ -118,7 +128,11 @@ export function GitForm({ pipeline, trigger, onClose }: GitFormProps): ReactElem
           />
         ))}
       </div>
-      <Check label="Build pull requests of forks. Those of strangers wait for an approval." isOn={takesForks} onChange={setTakesForks} />
+      <Check
+        label="Build pull requests of forks. Those of strangers wait for an approval."
+        isOn={takesForks}
+        onChange={setTakesForks}
+      />
       {wrong !== undefined && name !== '' && repo !== '' && <p role="alert">{wrong}</p>}
       {store.error !== null && <Problem error={store.error} />}
       <Command

@@ -77,7 +77,15 @@ export function TestDialog({ pipeline, repo, onClose }: TestDialogProps): ReactE
       }
     >
       <p className={layout['note']}>Tells which triggers would start a build, and which rule stops the others. Starts nothing.</p>
-      <Select label="Test with" options={SOURCES} value={source} onChange={setSource} />
+      <Select
+        label="Test with"
+        options={SOURCES}
+        value={source}
+        onChange={(value) => {
+          setSource(value)
+          trial.reset()
+        }}
+      />
       {source === 'typed' && <Typed event={typed} onChange={(more) => setTyped({ ...typed, ...more })} />}
       {source === 'delivery' && <FromDelivery pipeline={pipeline} id={delivery} onChange={setDelivery} />}
       {source === 'body' && <FromBody call={call} onChange={(more) => setCall({ ...call, ...more })} />}

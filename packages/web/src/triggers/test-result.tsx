@@ -54,7 +54,12 @@ export function TestResult({ result }: { readonly result: TriggerTest }): ReactE
             : `The event would start ${plural(count, 'build')}.`}
         </strong>
         <span>
-          Nothing was started. {events.length > 0 && <>The event is <bdi>{events.join(', ')}</bdi>.</>}
+          Nothing was started.{' '}
+          {events.length > 0 && (
+            <>
+              The event is <bdi>{events.join(', ')}</bdi>.
+            </>
+          )}
         </span>
       </div>
       <Ladders verdicts={triggers} />

@@ -14,7 +14,13 @@ interface GitFacts {
 /** Returns the command that creates a trigger for git events. */
 export function toGitCommand({ pipeline, name, repo, events, filters, takesForks }: GitFacts): string {
   return join([
-    ...['windlass', 'create', 'trigger', pipeline, name || 'NAME', '--repo', repo || 'OWNER/NAME'],
+    'windlass',
+    'create',
+    'trigger',
+    pipeline,
+    name || 'NAME',
+    '--repo',
+    repo || 'OWNER/NAME',
     ...events.flatMap((event) => ['--event', event]),
     ...Object.entries(filters).flatMap(([flag, value]) => (value.trim() === '' ? [] : [`--${flag}`, value.trim()])),
     ...(takesForks ? ['--allow-forks'] : []),
@@ -34,7 +40,15 @@ interface CronFacts {
 /** Returns the command that creates a trigger at times. */
 export function toCronCommand({ pipeline, name, expression, timezone, message, gitTrigger, branch }: CronFacts): string {
   return join([
-    ...['windlass', 'create', 'cron-trigger', pipeline, name || 'NAME', '--expression', expression, '--timezone', timezone],
+    'windlass',
+    'create',
+    'cron-trigger',
+    pipeline,
+    name || 'NAME',
+    '--expression',
+    expression,
+    '--timezone',
+    timezone,
     ...(message === '' ? [] : ['--message', message]),
     ...(gitTrigger === '' ? [] : ['--git-trigger', gitTrigger, '--branch', branch]),
   ])

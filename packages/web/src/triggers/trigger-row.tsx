@@ -44,7 +44,11 @@ export function TriggerRow({ trigger, deliveries, off }: TriggerRowProps): React
         <p>
           <bdi>{describeTrigger(trigger)}</bdi>
         </p>
-        {trigger.type === 'cron' ? <CronFacts trigger={trigger} /> : <LastDelivery delivery={lastDeliveryOf(trigger, deliveries)} />}
+        {trigger.type === 'cron' ? (
+          <CronFacts trigger={trigger} />
+        ) : (
+          <LastDelivery delivery={lastDeliveryOf(trigger, deliveries)} />
+        )}
       </div>
       <RowActions trigger={trigger} off={off} />
     </div>
@@ -89,7 +93,11 @@ function CronFacts({ trigger }: { readonly trigger: PipelineCronTrigger }): Reac
 const MINUTE_MS = 60_000
 
 /** The next three times in the zone of the schedule, or why there are none. */
-export function NextTimes({ schedule }: { readonly schedule: Pick<PipelineCronTrigger, 'expression' | 'timezone'> }): ReactElement {
+export function NextTimes({
+  schedule,
+}: {
+  readonly schedule: Pick<PipelineCronTrigger, 'expression' | 'timezone'>
+}): ReactElement {
   const minute = Math.floor(useNow() / MINUTE_MS) * MINUTE_MS
   try {
     const times = showNextTimes(schedule, minute)
@@ -100,14 +108,17 @@ export function NextTimes({ schedule }: { readonly schedule: Pick<PipelineCronTr
       </>
     )
   } catch (error) {
-    return <span role="alert">{error instanceof ScheduleProblem ? error.message : `"${schedule.timezone}" is not a time zone.`}</span>
+    return (
+      <span role="alert">{error instanceof ScheduleProblem ? error.message : `"${schedule.timezone}" is not a time zone.`}</span>
+    )
   }
 }
 
 function RowActions({ trigger, off }: Omit<TriggerRowProps, 'deliveries'>): ReactElement {
   const [, setEdited] = useParam('edit')
   const [isAsking, setIsAsking] = useState(false)
-  const isOfDocument = trigger.origin === 'document' ? 'It is written in the document of the pipeline. Change it there.' : undefined
+  const isOfDocument =
+    trigger.origin === 'document' ? 'It is written in the document of the pipeline. Change it there.' : undefined
   const no = off ?? isOfDocument
   const hasForm = trigger.type === 'git' || trigger.type === 'cron'
   const toggle = (): void => {
@@ -152,8 +163,8 @@ function RowActions({ trigger, off }: Omit<TriggerRowProps, 'deliveries'>): Reac
           onClose={() => setIsAsking(false)}
         >
           <p>
-            <bdi>{describeTrigger(trigger)}</bdi> starts no more builds of <bdi>{trigger.pipeline}</bdi>. Builds that it has started
-            stay.
+            <bdi>{describeTrigger(trigger)}</bdi> starts no more builds of <bdi>{trigger.pipeline}</bdi>. Builds that it has
+            started stay.
           </p>
         </Question>
       )}

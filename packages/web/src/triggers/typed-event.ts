@@ -45,7 +45,10 @@ function bodyOf(event: TypedEvent): readonly [string, object] {
     const commit = { id: COMMIT, message: text, author: { name: 'You', username: 'you' } }
     const ref = `refs/${kind === 'tag' ? 'tags' : 'heads'}/${branch}`
     const commits = [{ ...commit, added: [], removed: [], modified }]
-    return ['push', { ...common, ref, before: BEFORE, after: COMMIT, forced: false, head_commit: commit, commits, pusher: { name: 'you' } }]
+    return [
+      'push',
+      { ...common, ref, before: BEFORE, after: COMMIT, forced: false, head_commit: commit, commits, pusher: { name: 'you' } },
+    ]
   }
   const user = { login: 'you' }
   if (kind === 'comment') {

@@ -24,7 +24,9 @@ export function WebhookAddresses({ repos }: { readonly repos: readonly string[] 
   const [created, setCreated] = useState<WebhookCreated>()
   const [isOpen, setIsOpen] = useState(false)
   const wanted = new Set(repos.map((repo) => repo.toLowerCase()))
-  const webhooks = (data?.items ?? []).filter(({ repo, forge }) => forge !== undefined && (repo === undefined || wanted.has(repo)))
+  const webhooks = (data?.items ?? []).filter(
+    ({ repo, forge }) => forge !== undefined && (repo === undefined || wanted.has(repo)),
+  )
   const off = useAway() ?? whyNot(session, 'change-contexts')
   return (
     <section className={layout['tight']} aria-label="Addresses for the forge">
@@ -32,7 +34,9 @@ export function WebhookAddresses({ repos }: { readonly repos: readonly string[] 
       {hidden !== undefined && <p className={layout['note']}>{hidden}</p>}
       {error !== null && <Problem error={error} />}
       {data !== undefined && webhooks.length === 0 && (
-        <p className={layout['note']}>No webhook receives events of {repos.join(', ')} yet. Make one and enter it at the forge.</p>
+        <p className={layout['note']}>
+          No webhook receives events of {repos.join(', ')} yet. Make one and enter it at the forge.
+        </p>
       )}
       {webhooks.length > 0 && <Addresses webhooks={webhooks} />}
       {created !== undefined && (

@@ -23,7 +23,10 @@ const SHOWN = 50
 export async function listAudit({ options, out, settings }: Invocation<ListOptions>): Promise<void> {
   const { client } = openSession(settings)
   const { user, result, query: q, output } = options
-  const records = await listAll(({ query }) => client.audit.list({ query: { ...query, user, result, q } }), options.limit ?? SHOWN)
+  const records = await listAll(
+    ({ query }) => client.audit.list({ query: { ...query, user, result, q } }),
+    options.limit ?? SHOWN,
+  )
   if (output === 'json' || output === 'yaml') return printValue(out, records, output)
   if (records.length === 0) return out.note('No records found.')
   const columns = Object.entries({ ...COLUMNS, ...(output === 'wide' && WIDE) })

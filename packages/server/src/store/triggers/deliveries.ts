@@ -22,7 +22,10 @@ export async function insertDelivery(
   if ((inserted ?? 0n) > 0n) return { id: delivery.id, isRepeat: false }
   const { id } = await tx.query
     .updateTable('delivery')
-    .set((set) => ({ repeats: set('repeats', '+', 1), ...(delivery.status === 'refused' && { processed_at: delivery.processed_at }) }))
+    .set((set) => ({
+      repeats: set('repeats', '+', 1),
+      ...(delivery.status === 'refused' && { processed_at: delivery.processed_at }),
+    }))
     .where('webhook_id', '=', delivery.webhook_id)
     .where('key', '=', delivery.key)
     .returning('id')
