@@ -8,6 +8,6 @@ test('names the fields that differ, with their values before and after', () => {
   expect(describeChanges('push', { a: 1 }, { a: 1 })).toBe('push: no change')
 })
 
-test('a new thing has no values before, and long values are cut', () => {
-  expect(describeChanges('push', undefined, { branch: 'x'.repeat(100) })).toBe(`push, new: branch ${'x'.repeat(80)}…`)
+test('a new thing has no values before and no empty ones, and long values are cut', () => {
+  expect(describeChanges('push', undefined, { branch: 'x'.repeat(100), disabled: false, contexts: [] })).toBe(`push, new: branch ${'x'.repeat(80)}…`)
 })

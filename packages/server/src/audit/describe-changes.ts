@@ -3,6 +3,9 @@
 /** Maximum characters of a value. */
 const MAX_VALUE = 80
 
+/** Values that say nothing about a new thing. */
+const EMPTY: ReadonlySet<string> = new Set(['none', 'false', '[]', '{}'])
+
 type Fields = Readonly<Record<string, unknown>>
 
 /**
@@ -14,7 +17,8 @@ export function describeChanges(name: string, before: Fields | undefined, after:
   const changes = names.flatMap((field) => {
     const [old, next] = [show(before?.[field]), show(after[field])]
     if (old === next) return []
-    return before === undefined ? [`${field} ${next}`] : [`${field} ${old} -> ${next}`]
+    if (before !== undefined) return [`${field} ${old} -> ${next}`]
+    return EMPTY.has(next) ? [] : [`${field} ${next}`]
   })
   if (before === undefined) return `${name}, new: ${changes.join(', ')}`
   return `${name}: ${changes.length === 0 ? 'no change' : changes.join(', ')}`
