@@ -56,11 +56,12 @@ test('a part of the page that is on its way when the server ends arrives after i
     await route.continue()
   })
   await page.goto(`/builds/${build.id}`)
+  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
   await asked.promise
   await own.server.close()
   closed.resolve()
   await page.getByText('The server has not answered since').waitFor()
-  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+  expect(await page.getByRole('region', { name: 'Why it failed' }).isVisible()).toBe(true)
   const again = await startServer({ dataDir, port: Number(new URL(own.server.url).port), minFreeShare: 0 })
   try {
     await page.getByText('The server has not answered since').waitFor({ state: 'detached' })
