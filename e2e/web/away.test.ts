@@ -72,6 +72,21 @@ test('a part of the page that is on its way when the server ends arrives after i
   }
 })
 
+test('a page that is opened while the server is away says so, and shows what was asked for after its return (W008)', async () => {
+  await using own = await openHttpScene()
+  const build = await failBuild(own)
+  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  const { page } = opened
+  await page.route('**/v1/**', (route) => route.abort())
+  await page.route('**/healthz', (route) => route.abort())
+  await page.goto(`/builds/${build.id}`)
+  await page.getByText('The server has not answered since').waitFor()
+  await page.unroute('**/v1/**')
+  await page.unroute('**/healthz')
+  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+  await page.getByText('The server has not answered since').waitFor({ state: 'detached' })
+})
+
 test('a gateway that answers for a server which is gone counts as silence (W008)', async () => {
   await using own = await openHttpScene()
   const build = await failBuild(own)
