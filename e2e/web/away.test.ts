@@ -112,6 +112,12 @@ test('a part of an older page loads the page again at the same address, once (W0
     if (request.isNavigationRequest()) documents += 1
   })
   await page.route(VIEWER, (route) => route.fulfill({ status: 404, body: '' }))
+  // The page asks which scripts the server has now.
+  await page.route(`**/builds/${build.id}`, async (route) => {
+    if (route.request().isNavigationRequest()) return route.continue()
+    const answer = await route.fetch()
+    return route.fulfill({ response: answer, body: (await answer.text()).replace('/assets/index-', '/assets/index-newer-') })
+  })
   await page.goto(`/builds/${build.id}`)
   await page.getByRole('alert').getByText('Failed to fetch dynamically imported module').waitFor()
   expect(documents).toBe(2)
