@@ -72,8 +72,8 @@ test('a context of secret variables is added with the form of its type, and list
   await page.getByRole('menuitem', { name: 'Secret variables', exact: true }).click()
   await page.waitForURL('**/contexts?new=secret')
   await page.getByLabel('Name', { exact: true }).fill('tokens')
-  await page.getByLabel('Variable').fill('NPM_TOKEN')
-  await page.getByLabel('Value').fill('npm_0123456789')
+  await page.getByLabel('Variable', { exact: true }).fill('NPM_TOKEN')
+  await page.getByLabel('Value', { exact: true }).fill('npm_0123456789')
   await page.getByRole('button', { name: 'Add the context' }).click()
   await page.waitForURL('**/contexts/tokens')
   expect(await storedIn('tokens')).toEqual({ NPM_TOKEN: 'npm_0123456789' })
@@ -85,7 +85,7 @@ test('what logs would show of a secret is told while it is typed (W084)', async 
   await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/contexts?new=secret')
-  const value = page.getByLabel('Value')
+  const value = page.getByLabel('Value', { exact: true })
   const warning = page.getByRole('group', { name: 'Fields' }).getByRole('status')
   for (const [text, told] of [
     ['ab', 'Logs show this value, because it has fewer than 3 characters.'],

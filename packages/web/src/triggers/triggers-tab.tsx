@@ -8,7 +8,6 @@ import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
-import { Menu } from '../parts/menu.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
 import { useSession, whyNot } from '../server/session.ts'
@@ -59,18 +58,6 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
       <Button off={off} onClick={() => setAdded('cron')}>
         Add a trigger at times
       </Button>
-      <Menu
-        button={<Button tone="quiet">Others</Button>}
-        groups={[
-          [
-            {
-              label: 'Images, charts and ended builds',
-              note: `windlass create event-trigger NAME --pipeline ${pipeline}`,
-              onChoose: () => undefined,
-            },
-          ],
-        ]}
-      />
     </div>
   )
   const gits = triggers.filter((trigger) => trigger.type === 'git')
@@ -95,7 +82,8 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
       {gits.length > 0 && <WebhookAddresses repos={[...new Set(gits.map(({ repo }) => repo))]} />}
       <h2>Deliveries</h2>
       <DeliveryList filter={{ pipeline }} />
-      <Command text={`windlass get triggers --pipeline ${pipeline}`} />
+      <p className={layout['note']}>The command line also creates triggers for images, charts and ended builds:</p>
+      <Command text={`windlass create event-trigger ${pipeline} NAME --help`} />
     </div>
   )
 }
