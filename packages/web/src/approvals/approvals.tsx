@@ -190,10 +190,9 @@ function DecisionBar({ items, onDone }: DecisionBarProps): ReactElement {
           refused.push(`${nameOf(item)}: ${toProblem(error).message}`)
         })
       }
-      return refused
+      return { refused, count: items.length - refused.length }
     },
-    onSuccess: (refused, decision) => {
-      const count = items.length - refused.length
+    onSuccess: ({ refused, count }, decision) => {
       if (count > 0) tell({ text: `${DONE[decision]} ${plural(count, 'approval')}.` })
       if (refused.length === 0) setComment('')
       onDone(refused)
