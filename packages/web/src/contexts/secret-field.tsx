@@ -21,7 +21,7 @@ export function SecretField({ field, canKeep, onChange }: SecretFieldProps): Rea
   if (isKept)
     return (
       <div className={styles['kept']} role="group" aria-labelledby={id}>
-        <span id={id}>{label}</span>
+        <span id={id}>{isNamed ? `Value of ${name}` : name}</span>
         <p>Set. Write a new value to replace it; the old one cannot be shown.</p>
         <div className={layout['buttons']}>
           <Button small onClick={() => onChange({ isKept: false })}>
