@@ -14,6 +14,9 @@ export const BUILD_TABS = [
 ] as const
 export type BuildTab = (typeof BUILD_TABS)[number]
 
+/** What may follow `/-/` in the address of a pipeline. */
+export type PipelinePart = 'edit' | 'trends' | 'triggers' | 'history' | 'settings' | 'run'
+
 const encode = encodeURIComponent
 /** Encodes a name that may contain slashes, which stay readable. */
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')
@@ -35,7 +38,7 @@ export const paths = {
   terminal: (id: string, terminal: string): string => `/builds/${id}/terminals/${terminal}`,
   compare: (id: string, other: string): string => `/builds/${id}/compare?with=${other}`,
   pipelines: (): string => '/pipelines',
-  pipeline: (name: string, part?: 'edit' | 'trends' | 'triggers' | 'history' | 'settings' | 'run'): string =>
+  pipeline: (name: string, part?: PipelinePart): string =>
     `/pipelines/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   project: (name: string): string => `/projects/${encodeName(name)}`,
   approvals: (): string => '/approvals',
