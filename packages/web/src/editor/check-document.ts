@@ -1,0 +1,52 @@
+/** Checks and plans a document as `windlass validate` and `windlass plan -f` do. Runs in a worker. */
+import {
+  BUILT_IN_CATALOG,
+  checkPipeline,
+  compileLocally,
+  documentKind,
+  fixOf,
+  hasErrors,
+  partial,
+  readPipelineDocument,
+} from '@windlass/pipeline'
+import { previewPlan, VOLUME_PATH } from '@windlass/plan'
+import type { CheckAnswer, ForeignSource, PlannedRun } from './language.ts'
+
+/** A server may have further step types. */
+const STEP_TYPES = partial(BUILT_IN_CATALOG)
+const FILE = 'pipeline.yaml'
+/** Stands for the id of a build that does not exist. */
+const NO_BUILD = '0'.repeat(24)
+
+/** Returns the problems of a document with their fixes, and the plan of a build with these values if it has no errors. */
+export function checkDocument(text: string, run: PlannedRun): CheckAnswer {
+  const problems = checkPipeline({ text, file: FILE }, STEP_TYPES).map((problem) => ({ ...problem, fix: fixOf(text, problem) }))
+  if (hasErrors(problems)) return { problems }
+  const source = foreignSource(text)
+  if (source !== undefined) return { problems, source }
+  const { local } = compileLocally({
+    source: { text, file: FILE },
+    facts: {
+      buildId: NO_BUILD,
+      createdAt: 0,
+      trigger: { kind: 'manual' },
+      pipeline: run.pipeline,
+      git: { branch: run.branch },
+    },
+    variables: run.variables ?? {},
+    secrets: {},
+    stepTypes: STEP_TYPES,
+    isPreview: true,
+  })
+  const builtins = { CI: 'true', CF_BUILD_ID: NO_BUILD, CF_VOLUME_PATH: VOLUME_PATH }
+  return { problems, plan: local === undefined ? undefined : previewPlan(local.plan, { builtins }) }
+}
+
+/** Returns where the steps of a document are, unless it contains them. */
+function foreignSource(text: string): ForeignSource | undefined {
+  if (documentKind(text) !== 'pipeline') return undefined
+  const source = readPipelineDocument({ text, file: FILE }).document?.source
+  if (source === undefined || source.kind === 'inline') return undefined
+  if (source.kind === 'url') return { kind: 'url', where: source.url }
+  return { kind: 'git', where: `${source.path} of ${source.repo}${source.revision === undefined ? '' : ` at ${source.revision}`}` }
+}

@@ -1,0 +1,47 @@
+/** What the page asks the worker that knows the language, and what it answers. */
+import type { Completions, Diagnostic, Explanation, Fix, KnownNames } from '@windlass/pipeline'
+import type { Preview } from '@windlass/plan'
+
+/** A problem with the change that solves it, if the compiler knows one. */
+export interface ShownProblem extends Diagnostic {
+  readonly fix?: Fix | undefined
+}
+
+/** What a build of the document is planned with. */
+export interface PlannedRun {
+  readonly pipeline?: string | undefined
+  readonly branch?: string | undefined
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** Where the steps of a document are that does not contain them. */
+export interface ForeignSource {
+  readonly kind: 'git' | 'url'
+  readonly where: string
+}
+
+export interface CheckAnswer {
+  readonly problems: readonly ShownProblem[]
+  /** Absent if the document has errors. */
+  readonly plan?: Preview | undefined
+  readonly source?: ForeignSource | undefined
+}
+
+export interface Questions {
+  readonly check: { readonly input: { readonly text: string; readonly run: PlannedRun }; readonly answer: CheckAnswer }
+  readonly complete: {
+    readonly input: { readonly text: string; readonly offset: number; readonly names: KnownNames }
+    readonly answer: Completions
+  }
+  readonly explain: {
+    readonly input: { readonly text: string; readonly offset: number; readonly names: KnownNames }
+    readonly answer: Explanation | undefined
+  }
+}
+
+export type Question = { [K in keyof Questions]: { readonly id: number; readonly kind: K } & Questions[K]['input'] }[keyof Questions]
+
+export interface Answered {
+  readonly id: number
+  readonly answer: Questions[keyof Questions]['answer']
+}
