@@ -13,6 +13,7 @@ const BuildByNumber = late(async () => (await import('./build/build-by-number.ts
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
 
 export function App(): ReactElement {
@@ -40,6 +41,9 @@ export function App(): ReactElement {
             </Route>
             <Route path="/pipelines">
               <Pipelines />
+            </Route>
+            <Route path="/pipelines/-/new">
+              <NewPipeline />
             </Route>
             <Route path="/pipelines/*">
               <PipelineScreen />

@@ -35,7 +35,8 @@ function namesBelow(text: string, key: string): string[] {
       const column = next.length - next.trimStart().length
       if (column <= outer) break
       inner ??= column
-      const name = column === inner ? /^(?:- )?["']?([^"':#{}[\]]+)["']?[ \t]*:(?:\s|$)/.exec(next.trimStart())?.[1] : undefined
+      const name =
+        column === inner ? /^["']?([^"':#{}[\]-][^"':#{}[\]]*)["']?[ \t]*:(?:\s|$)/.exec(next.trimStart())?.[1] : undefined
       if (name !== undefined && found.size < MAX_NAMES) found.add(name.trim())
     }
   }

@@ -6,11 +6,12 @@ import {
   documentKind,
   fixOf,
   hasErrors,
+  parseYaml,
   partial,
   readPipelineDocument,
 } from '@windlass/pipeline'
-import { previewPlan, VOLUME_PATH } from '@windlass/plan'
-import type { CheckAnswer, ForeignSource, PlannedRun } from './language.ts'
+import { previewPlan, VOLUME_PATH, type Plan } from '@windlass/plan'
+import type { CheckAnswer, ForeignSource, PlacedPlan, PlannedRun } from './language.ts'
 
 /** A server may have further step types. */
 const STEP_TYPES = partial(BUILT_IN_CATALOG)
@@ -21,9 +22,10 @@ const NO_BUILD = '0'.repeat(24)
 /** Returns the problems of a document with their fixes, and the plan of a build with these values if it has no errors. */
 export function checkDocument(text: string, run: PlannedRun): CheckAnswer {
   const problems = checkPipeline({ text, file: FILE }, STEP_TYPES).map((problem) => ({ ...problem, fix: fixOf(text, problem) }))
-  if (hasErrors(problems)) return { problems }
+  const written = writtenFields(text)
+  if (hasErrors(problems)) return { problems, written }
   const source = foreignSource(text)
-  if (source !== undefined) return { problems, source }
+  if (source !== undefined) return { problems, written, source }
   const { local } = compileLocally({
     source: { text, file: FILE },
     facts: {
@@ -38,8 +40,20 @@ export function checkDocument(text: string, run: PlannedRun): CheckAnswer {
     stepTypes: STEP_TYPES,
     isPreview: true,
   })
-  const builtins = { CI: 'true', CF_BUILD_ID: NO_BUILD, CF_VOLUME_PATH: VOLUME_PATH }
-  return { problems, plan: local === undefined ? undefined : previewPlan(local.plan, { builtins }) }
+  return { problems, written, plan: local && toPlacedPlan(local.plan) }
+}
+
+function toPlacedPlan(plan: Plan): PlacedPlan {
+  const preview = previewPlan(plan, { builtins: { CI: 'true', CF_BUILD_ID: NO_BUILD, CF_VOLUME_PATH: VOLUME_PATH } })
+  const positions = new Map(plan.steps.map(({ name, position }) => [name, position]))
+  return { ...preview, steps: preview.steps.map((step) => ({ ...step, position: positions.get(step.name) })) }
+}
+
+function writtenFields(text: string): readonly string[] | undefined {
+  const { root } = parseYaml({ text, file: FILE })
+  if (root?.kind !== 'map' || !root.entries.has('kind')) return undefined
+  const spec = root.entries.get('spec')?.value
+  return spec?.kind === 'map' ? [...spec.entries.keys()] : []
 }
 
 /** Returns where the steps of a document are, unless it contains them. */
@@ -48,5 +62,8 @@ function foreignSource(text: string): ForeignSource | undefined {
   const source = readPipelineDocument({ text, file: FILE }).document?.source
   if (source === undefined || source.kind === 'inline') return undefined
   if (source.kind === 'url') return { kind: 'url', where: source.url }
-  return { kind: 'git', where: `${source.path} of ${source.repo}${source.revision === undefined ? '' : ` at ${source.revision}`}` }
+  return {
+    kind: 'git',
+    where: `${source.path} of ${source.repo}${source.revision === undefined ? '' : ` at ${source.revision}`}`,
+  }
 }

@@ -1,6 +1,6 @@
 /** What the page asks the worker that knows the language, and what it answers. */
 import type { Completions, Diagnostic, Explanation, Fix, KnownNames } from '@windlass/pipeline'
-import type { Preview } from '@windlass/plan'
+import type { Preview, PreviewStep } from '@windlass/plan'
 
 /** A problem with the change that solves it, if the compiler knows one. */
 export interface ShownProblem extends Diagnostic {
@@ -20,11 +20,20 @@ export interface ForeignSource {
   readonly where: string
 }
 
+/** A plan with the places of its steps, 1-based. */
+export interface PlacedPlan extends Omit<Preview, 'steps'> {
+  readonly steps: readonly (PreviewStep & {
+    readonly position?: { readonly line: number; readonly column: number } | undefined
+  })[]
+}
+
 export interface CheckAnswer {
   readonly problems: readonly ShownProblem[]
   /** Absent if the document has errors. */
-  readonly plan?: Preview | undefined
+  readonly plan?: PlacedPlan | undefined
   readonly source?: ForeignSource | undefined
+  /** Fields of `spec` that a `kind: pipeline` document writes. They override the stored settings. Undefined for other documents. */
+  readonly written?: readonly string[] | undefined
 }
 
 export interface Questions {
@@ -39,7 +48,9 @@ export interface Questions {
   }
 }
 
-export type Question = { [K in keyof Questions]: { readonly id: number; readonly kind: K } & Questions[K]['input'] }[keyof Questions]
+export type Question = {
+  [K in keyof Questions]: { readonly id: number; readonly kind: K } & Questions[K]['input']
+}[keyof Questions]
 
 export interface Answered {
   readonly id: number

@@ -112,7 +112,12 @@ export function openTextField(options: TextFieldOptions): TextField {
   return {
     showProblems: (problems) => {
       const { state } = view
-      view.dispatch(setDiagnostics(state, problems.map((problem) => toMark(state, problem))))
+      view.dispatch(
+        setDiagnostics(
+          state,
+          problems.map((problem) => toMark(state, problem)),
+        ),
+      )
     },
     goTo(line, column) {
       const at = offsetOf(view.state, line, column)

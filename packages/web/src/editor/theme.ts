@@ -40,7 +40,11 @@ const look = EditorView.theme({
   '.cm-explained span': { color: 'var(--text-3)' },
   '.cm-explained p': { margin: '4px 0 0' },
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad) 1px', textUnderlineOffset: '3px' },
-  '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--wait) 1px', textUnderlineOffset: '3px' },
+  '.cm-lintRange-warning': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--wait) 1px',
+    textUnderlineOffset: '3px',
+  },
   '.cm-lint-marker-error': { content: 'none', borderRadius: '2px', backgroundColor: 'var(--bad)' },
   '.cm-lint-marker-warning': { content: 'none', borderRadius: '50%', backgroundColor: 'var(--wait)' },
   '.cm-gutter-lint': { width: '14px' },

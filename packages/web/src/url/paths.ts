@@ -38,6 +38,7 @@ export const paths = {
   terminal: (id: string, terminal: string): string => `/builds/${id}/terminals/${terminal}`,
   compare: (id: string, other: string): string => `/builds/${id}/compare?with=${other}`,
   pipelines: (): string => '/pipelines',
+  newPipeline: (): string => '/pipelines/-/new',
   pipeline: (name: string, part?: PipelinePart): string =>
     `/pipelines/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   project: (name: string): string => `/projects/${encodeName(name)}`,
