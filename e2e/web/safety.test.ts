@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium } from './support/chromium.ts'
 import { OUTPUT_PAYLOADS, PAYLOADS } from './support/payloads.ts'
-import { failBuild, runBuild } from './support/seeds.ts'
+import { DOCUMENT, failBuild, runBuild } from './support/seeds.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -23,6 +23,18 @@ afterAll(async () => {
   await scene[Symbol.asyncDispose]()
 })
 
+/** A document whose titles, values and comments are hostile texts. Unknown fields put further ones into its problems. */
+function hostileDocument(): string {
+  const steps = PAYLOADS.filter((text) => text.trim() !== '' && !text.includes('\u0000')).map(
+    (text, index) =>
+      `  step_${index}:\n    image: ${JSON.stringify(text.slice(0, 200))}\n    title: ${JSON.stringify(text)}\n    commands: [${JSON.stringify(text)}]\n`,
+  )
+  return `version: '1.0'\nstages: [${JSON.stringify(PAYLOADS[0])}]\nsteps:\n${steps.join('')}`
+}
+
+const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H${index}`, value, encrypted: false }))
+
+const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/settings', '/-/run']
 const TABS = ['', '/graph', '/variables', '/events', '/document']
 
 test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
@@ -49,9 +61,14 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
   for (const branch of PAYLOADS.slice(0, 40))
     await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
+  await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
+    '/pipelines',
+    ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
+    `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
     '/builds',
     `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
     ...TABS.map((tab) => `/builds/${build.id}${tab}`),
@@ -83,7 +100,12 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
-const OTHER_SCREENS = ['/pipelines', '/approvals']
+const OTHER_SCREENS = [
+  '/pipelines',
+  '/pipelines/-/new',
+  ...PIPELINE_TABS.map((tab) => `/pipelines/demo/safety${tab}`),
+  '/approvals',
+]
 
 test.each([
   ['light', 1280],
@@ -92,6 +114,12 @@ test.each([
 ] as const)(
   'no screen has a serious breach of accessibility or scrolls sideways, %s, %i px (W088, W090)',
   async (colorScheme, width) => {
+    await scene.admin.pipelines.put('demo/safety', {
+      name: 'demo/safety',
+      document: DOCUMENT,
+      variables: [{ key: 'TOKEN', value: 'x', encrypted: true }],
+    })
+    await failBuild(scene, { pipeline: 'demo/safety', document: undefined })
     const build = await failBuild(scene)
     // The audit is put into the page by a debugger, which the policy would not allow.
     await using opened = await openPage(

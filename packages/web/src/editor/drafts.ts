@@ -18,7 +18,8 @@ export function readDraft(pipeline: string): Draft | undefined {
 }
 
 function isDraft(value: unknown): value is Draft {
-  return typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string' && 'revision' in value
+  if (typeof value !== 'object' || value === null || !('text' in value) || !('revision' in value)) return false
+  return typeof value.text === 'string' && typeof value.revision === 'number'
 }
 
 /** Keeps or forgets the unsaved document of a pipeline. */

@@ -7,6 +7,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { When } from '../parts/when.tsx'
 import { RunForm } from '../pipelines/run-form.tsx'
 import { isConflict, savePipeline, toInput } from '../pipelines/save-pipeline.ts'
@@ -15,10 +16,13 @@ import { queries } from '../server/queries.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
+import { paths } from '../url/paths.ts'
+import { useParam } from '../url/search.ts'
 import { Conflict } from './conflict.tsx'
 import { DocumentEditor } from './document-editor.tsx'
 import { keepDraft, readDraft } from './drafts.ts'
 import styles from './editor.module.css'
+import { GitDocument } from './git-document.tsx'
 import { TriggerSelect } from './trigger-select.tsx'
 import type { Checked } from './use-check.ts'
 
@@ -26,7 +30,8 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
   const { name } = pipeline
   const [draft] = useState(() => readDraft(name))
   // The pipeline that the edit began from. A change by somebody else must not replace it, because the save names its revision.
-  const [base, setBase] = useState(pipeline)
+  // A draft of an earlier revision keeps it, so that its save is a conflict.
+  const [base, setBase] = useState({ ...pipeline, revision: draft?.revision ?? pipeline.revision })
   const [text, setText] = useState(draft?.text ?? pipeline.document)
   const [version, setVersion] = useState(0)
   const [checked, setChecked] = useState<Checked>()
@@ -41,9 +46,6 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
   const isDirty = text !== base.document
   useEffect(() => {
     keepDraft(name, isDirty ? { revision: base.revision, text } : undefined)
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
-    if (isDirty) addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
   }, [name, text, isDirty, base.revision])
   const replace = (next: string): void => {
     setText(next)
@@ -63,6 +65,8 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
     },
   })
   const inGit = checked?.source?.kind === 'git' ? checked.source : undefined
+  const [of] = useParam('of')
+  const isSettings = of === 'settings'
   const off = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'change-pipelines')
   const whyNoSave = off ?? (isDirty ? undefined : 'Nothing has changed.')
   const start = (): void => {
@@ -96,10 +100,16 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
         </div>
       </div>
       {inGit !== undefined && (
-        <p className={styles['notice']}>
-          The steps of this pipeline are in <bdi className="mono">{inGit.where}</bdi> and are changed there. What is edited here
-          are its settings.
-        </p>
+        <>
+          <Tabs
+            label="Documents of the pipeline"
+            tabs={[
+              { label: 'Steps in the repository', href: paths.pipeline(name, 'edit'), isCurrent: !isSettings },
+              { label: 'Settings document', href: `${paths.pipeline(name, 'edit')}?of=settings`, isCurrent: isSettings },
+            ]}
+          />
+          {!isSettings && <GitDocument pipeline={base} where={inGit.where} />}
+        </>
       )}
       {save.error !== null && !isConflict(save.error) && <Problem error={save.error} />}
       {theirs !== undefined && (
@@ -120,22 +130,24 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           }}
         />
       )}
-      <DocumentEditor
-        pipeline={name}
-        text={text}
-        version={version}
-        planWith={{ branch, trigger }}
-        onChange={setText}
-        onSave={start}
-        onRun={() => setIsRunOpen(true)}
-        onChecked={take}
-        planFields={
-          <div className={styles['planFields']}>
-            <Field label="Plan for branch" value={branch} maxLength={500} onChange={(event) => setBranch(event.target.value)} />
-            <TriggerSelect names={triggers?.items.map((one) => one.name) ?? []} value={trigger} onChange={setTrigger} />
-          </div>
-        }
-      />
+      <div hidden={inGit !== undefined && !isSettings}>
+        <DocumentEditor
+          pipeline={name}
+          text={text}
+          version={version}
+          planWith={{ branch, trigger }}
+          onChange={setText}
+          onSave={start}
+          onRun={() => setIsRunOpen(true)}
+          onChecked={take}
+          planFields={
+            <div className={styles['planFields']}>
+              <Field label="Plan for branch" value={branch} maxLength={500} onChange={(event) => setBranch(event.target.value)} />
+              <TriggerSelect names={triggers?.items.map((one) => one.name) ?? []} value={trigger} onChange={setTrigger} />
+            </div>
+          }
+        />
+      </div>
       <Command text={`windlass plan --pipeline ${name} -f pipeline.yml`} />
       <Dialog
         isOpen={isRunOpen}

@@ -16,6 +16,11 @@ export const editorQueries = {
       staleTime: 10_000,
       gcTime: MINUTE,
     }),
+  lastBuild: (pipeline: string) =>
+    queryOptions({
+      queryKey: ['builds', 'last', pipeline],
+      queryFn: ({ signal }) => client.builds.list({ signal, query: { pipeline, limit: 1 } }),
+    }),
   contexts: () =>
     queryOptions({
       queryKey: ['contexts'],

@@ -91,7 +91,6 @@ export function openTextField(options: TextFieldOptions): TextField {
         search({ top: true }),
         yaml(),
         theme,
-        EditorState.phrases.of({ 'Control character': 'Control character' }),
         mutability.of(writable(options.isReadOnly)),
         EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false' }),
         EditorView.updateListener.of(({ docChanged, state }) => {

@@ -55,5 +55,7 @@ export function enter(session: Session): void {
 export async function signOut(): Promise<void> {
   await client.sessions.signOut()
   queryClient.clear()
+  // Unsaved documents of this tab.
+  sessionStorage.clear()
   location.assign('/signin')
 }
