@@ -92,7 +92,7 @@ export function openTextField(options: TextFieldOptions): TextField {
         yaml(),
         theme,
         mutability.of(writable(options.isReadOnly)),
-        EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false' }),
+        EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false', tabindex: '0' }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) options.onChange(state.doc.toString())
         }),

@@ -2,7 +2,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { Pipeline, PipelineActivity } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { useSettled } from '../editor/use-settled.ts'
 import { Status } from '../looks/status.tsx'
 import { lookOfBuild } from '../looks/states.ts'
@@ -49,6 +49,7 @@ export function Pipelines(): ReactElement {
 const PAUSE_MS = 200
 
 function PipelineList(): ReactElement {
+  const [, go] = useLocation()
   const [shownQuery, setQuery] = useParam('q')
   const [project, setProject] = useParam('project')
   const [written, setWritten] = useState(shownQuery ?? '')
@@ -93,8 +94,7 @@ function PipelineList(): ReactElement {
               <Button
                 onClick={() => {
                   setWritten('')
-                  setQuery(undefined)
-                  if (project !== undefined) setProject(undefined)
+                  go(paths.pipelines(), { replace: true })
                 }}
               >
                 Show all pipelines

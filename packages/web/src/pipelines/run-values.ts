@@ -161,7 +161,9 @@ const SWITCH_FLAGS = {
 /** Returns the command line that starts the same build. It reads secrets from the environment. */
 export function toRunCommand(pipeline: string, values: RunValues, hasDraft = false): string {
   const words = [
-    ...['windlass', 'run', pipeline],
+    'windlass',
+    'run',
+    pipeline,
     ...(hasDraft ? ['-y', 'pipeline.yml'] : []),
     ...TEXTS.flatMap((name) => (orNone(values[name]) === undefined ? [] : [FLAGS[name], values[name].trim()])),
     ...values.variables.flatMap(({ name, value, isSecret }) => (isSecret ? ['-S', name] : ['-v', `${name}=${value}`])),

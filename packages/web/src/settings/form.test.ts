@@ -38,7 +38,7 @@ test('a form that is not changed stores the same pipeline', () => {
 
 test('changes are stored, secrets keep their value unless a new one is written', () => {
   const form = readForm(PIPELINE)
-  const variables = [...form.variables.with(1, { key: 'TOKEN', value: 'new', encrypted: true, isKept: false })]
+  const variables = form.variables.with(1, { key: 'TOKEN', value: 'new', encrypted: true, isKept: false })
   const input = writeForm(PIPELINE, { ...form, variables, concurrency: '', replaces: false, restart: 'no' }, [])
   expect(input.variables[1]).toEqual({ key: 'TOKEN', value: 'new', encrypted: true })
   expect(input.concurrency).toBeUndefined()
