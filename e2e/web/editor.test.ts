@@ -1,7 +1,7 @@
 /** The editor of documents in Chromium against a real server, compared with the command line. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { windlass } from '../../packages/cli/test/windlass.ts'
@@ -223,9 +223,14 @@ test.each(EXAMPLES)('the plan beside %s equals that of windlass plan within 200 
     readonly images: readonly { readonly image: string }[]
     readonly variables: readonly { readonly name: string; readonly level: string }[]
   }
+  for (const manifest of globSync(join(ROOT, dirname(path), '.windlass/steps/**/*.{yml,yaml}')))
+    await web.server.admin.stepTypes.create({ manifest: readFileSync(manifest, 'utf8') })
   await using opened = await openAsViewer()
   const { page, seen } = opened
   await openEditor(page, 'demo/app')
+  // What the document needs of the account is loaded once; the time of a later pause is measured.
+  await write(page, `${text}\n# first\n`)
+  await page.waitForLoadState('networkidle')
   await page.getByLabel('Plan for branch').fill('main')
   await page.evaluate(() => {
     const seenAt = { typed: 0, planned: 0 }

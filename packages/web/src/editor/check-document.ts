@@ -1,27 +1,30 @@
 /** Checks and plans a document as `windlass validate` and `windlass plan -f` do. Runs in a worker. */
 import {
   BUILT_IN_CATALOG,
+  catalogOf,
   checkPipeline,
   compileLocally,
   documentKind,
   fixOf,
   hasErrors,
+  joinCatalogs,
   parseYaml,
   partial,
   readPipelineDocument,
+  type CatalogEntry,
 } from '@windlass/pipeline'
 import { previewPlan, VOLUME_PATH, type Plan } from '@windlass/plan'
 import type { CheckAnswer, ForeignSource, PlacedPlan, PlannedRun } from './language.ts'
 
-/** A server may have further step types. */
-const STEP_TYPES = partial(BUILT_IN_CATALOG)
 const FILE = 'pipeline.yaml'
 /** Stands for the id of a build that does not exist. */
 const NO_BUILD = '0'.repeat(24)
 
 /** Returns the problems of a document with their fixes, and the plan of a build with these values if it has no errors. */
-export function checkDocument(text: string, run: PlannedRun): CheckAnswer {
-  const problems = checkPipeline({ text, file: FILE }, STEP_TYPES).map((problem) => ({ ...problem, fix: fixOf(text, problem) }))
+export function checkDocument(text: string, run: PlannedRun, entries: readonly CatalogEntry[] = []): CheckAnswer {
+  // The account may have further step types, or versions of them.
+  const stepTypes = partial(joinCatalogs(catalogOf(entries), BUILT_IN_CATALOG))
+  const problems = checkPipeline({ text, file: FILE }, stepTypes).map((problem) => ({ ...problem, fix: fixOf(text, problem) }))
   const written = writtenFields(text)
   if (hasErrors(problems)) return { problems, written }
   const source = foreignSource(text)
@@ -37,7 +40,7 @@ export function checkDocument(text: string, run: PlannedRun): CheckAnswer {
     },
     variables: run.variables ?? {},
     secrets: {},
-    stepTypes: STEP_TYPES,
+    stepTypes,
     isPreview: true,
   })
   return { problems, written, plan: local && toPlacedPlan(local.plan) }

@@ -11,6 +11,7 @@ import { ProblemList, type ListedProblem } from './problem-list.tsx'
 import { openTextField, type TextField } from './text-field.ts'
 import { useCheck, useKnownNames, useLanguage, type Checked } from './use-check.ts'
 import { useServerPlan } from './use-server-plan.ts'
+import { useStepTypes } from './use-step-types.ts'
 
 /** With what the plan beside the document is made. */
 export interface PlanWith {
@@ -40,7 +41,8 @@ export function DocumentEditor(props: DocumentEditorProps): ReactElement {
   const language = useLanguage()
   const state = useSession()
   const away = useAway()
-  const checked = useCheck(language, text, { pipeline, branch: planWith.branch === '' ? undefined : planWith.branch })
+  const stepTypes = useStepTypes(text)
+  const checked = useCheck(language, text, { pipeline, branch: planWith.branch === '' ? undefined : planWith.branch }, stepTypes)
   const hasErrors = checked?.problems.some(({ severity }) => severity === 'error') ?? true
   const whyNoPlan = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'start-builds')
   const server = useServerPlan(

@@ -6,7 +6,7 @@ import type { Answered, Question } from './language.ts'
 function answerOf(question: Question): Answered['answer'] {
   switch (question.kind) {
     case 'check':
-      return checkDocument(question.text, question.run)
+      return checkDocument(question.text, question.run, question.stepTypes)
     case 'complete':
       return completeAt(question.text, question.offset, question.names)
     case 'explain':

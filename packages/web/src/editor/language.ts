@@ -1,5 +1,5 @@
 /** What the page asks the worker that knows the language, and what it answers. */
-import type { Completions, Diagnostic, Explanation, Fix, KnownNames } from '@windlass/pipeline'
+import type { CatalogEntry, Completions, Diagnostic, Explanation, Fix, KnownNames } from '@windlass/pipeline'
 import type { Preview, PreviewStep } from '@windlass/plan'
 
 /** A problem with the change that solves it, if the compiler knows one. */
@@ -37,7 +37,10 @@ export interface CheckAnswer {
 }
 
 export interface Questions {
-  readonly check: { readonly input: { readonly text: string; readonly run: PlannedRun }; readonly answer: CheckAnswer }
+  readonly check: {
+    readonly input: { readonly text: string; readonly run: PlannedRun; readonly stepTypes: readonly CatalogEntry[] }
+    readonly answer: CheckAnswer
+  }
   readonly complete: {
     readonly input: { readonly text: string; readonly offset: number; readonly names: KnownNames }
     readonly answer: Completions

@@ -35,6 +35,14 @@ export const editorQueries = {
       staleTime: MINUTE,
       retry: false,
     }),
+  /** A version of a step type with its manifest: `name` or `name:version`. */
+  stepType: (name: string) =>
+    queryOptions({
+      queryKey: ['step-type', name],
+      queryFn: ({ signal }) => client.stepTypes.get(name, { signal }),
+      staleTime: MINUTE,
+      retry: false,
+    }),
   stepTypes: () =>
     queryOptions({
       queryKey: ['step-types'],

@@ -1,6 +1,6 @@
 /** The problems and the plan of a document from the worker, and the names that completion offers. */
 import { useQuery } from '@tanstack/react-query'
-import type { KnownNames } from '@windlass/pipeline'
+import type { CatalogEntry, KnownNames } from '@windlass/pipeline'
 import type { PlanAnswer } from '@windlass/protocol'
 import { useEffect, useRef, useState } from 'react'
 import { editorQueries } from './queries.ts'
@@ -9,6 +9,8 @@ import { openLanguage, type Language } from './language-client.ts'
 
 /** Pause in the typing after which the worker checks. Milliseconds. */
 const PAUSE_MS = 60
+
+const NO_TYPES: readonly CatalogEntry[] = []
 
 export interface Checked extends CheckAnswer {
   readonly text: string
@@ -32,14 +34,19 @@ export function useLanguage(): Language {
 }
 
 /** Returns the latest check of a document. Undefined before the first one. */
-export function useCheck(language: Language, text: string, run: PlannedRun): Checked | undefined {
+export function useCheck(
+  language: Language,
+  text: string,
+  run: PlannedRun,
+  stepTypes: readonly CatalogEntry[] = NO_TYPES,
+): Checked | undefined {
   const [checked, setChecked] = useState<Checked>()
   const key = JSON.stringify(run)
   useEffect(() => {
     let isStale = false
     const timer = setTimeout(() => {
       const asked: PlannedRun = JSON.parse(key)
-      void language.ask('check', { text, run: asked }).then((answer) => {
+      void language.ask('check', { text, run: asked, stepTypes }).then((answer) => {
         if (!isStale) setChecked((before) => ({ ...answer, text, count: (before?.count ?? 0) + 1 }))
       })
     }, PAUSE_MS)
@@ -47,7 +54,7 @@ export function useCheck(language: Language, text: string, run: PlannedRun): Che
       isStale = true
       clearTimeout(timer)
     }
-  }, [language, text, key])
+  }, [language, text, key, stepTypes])
   return checked
 }
 
