@@ -1,5 +1,5 @@
 /** What the form of the settings of a pipeline holds, and the body that it makes. */
-import type { Pipeline, PipelineInput } from '@windlass/protocol'
+import type { Pipeline, PipelineInput, TerminationPolicy } from '@windlass/protocol'
 import { toInput } from '../pipelines/save-pipeline.ts'
 
 /** Where the document writes a field: its name below `spec`. */
@@ -121,18 +121,17 @@ const msOf = (text: string): number | undefined => (text.trim() === '' ? undefin
 const textOf = (text: string): string | undefined => (text.trim() === '' ? undefined : text.trim())
 const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
 
+type BranchPolicy = Extract<TerminationPolicy, { readonly type: 'branch' }>
+const NEW_POLICY: BranchPolicy = { type: 'branch', event: 'onCreate', ignoreBranch: false, ignoreTrigger: false }
+
 function policiesOf(
   { settings }: Pipeline,
   { replaces, replacesBranch }: SettingsForm,
 ): Pipeline['settings']['terminationPolicy'] {
   const others = settings.terminationPolicy.filter(({ type }) => type !== 'branch')
-  const own = settings.terminationPolicy.find(({ type }) => type === 'branch')
   if (!replaces) return others
-  const base =
-    own?.type === 'branch'
-      ? own
-      : { type: 'branch' as const, event: 'onCreate' as const, ignoreBranch: false, ignoreTrigger: false }
-  const { branchName: _before, ...rest } = base
+  const own = settings.terminationPolicy.find((policy): policy is BranchPolicy => policy.type === 'branch')
+  const { branchName: _before, ...rest } = own ?? NEW_POLICY
   const branchName = textOf(replacesBranch)
   return [{ ...rest, ...(branchName !== undefined && { branchName }) }, ...others]
 }
