@@ -116,7 +116,8 @@ test('problems of 200 changed documents equal those of windlass validate (W066)'
       return path
     })
     const { text } = await windlass(web.server, ['validate', '-o', 'json', ...paths])
-    const verdicts = JSON.parse(text) as {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the JSON of the command
+    const verdicts = JSON.parse(text.slice(text.indexOf('['))) as {
       readonly file: string
       readonly problems: readonly (Shown & { readonly hint?: string })[]
     }[]
@@ -197,7 +198,7 @@ test('completion offers the fields of the step, its other steps and variables wi
   for (const wrong of ['image', 'commands', 'type', 'success_criteria', 'tag']) expect(labels).not.toContain(wrong)
   await page.keyboard.type('rev')
   await page.keyboard.press('Enter')
-  await page.getByText('revision: ').first().waitFor()
+  await page.locator('.cm-line', { hasText: 'revision:' }).waitFor()
   await write(page, "version: '1.0'\nsteps:\n  clone:\n    type: git-clone\n  b:\n    when:\n      steps:\n        - name: ")
   await page.keyboard.press('Control+Space')
   await options.filter({ hasText: 'clone' }).first().waitFor()
@@ -205,8 +206,8 @@ test('completion offers the fields of the step, its other steps and variables wi
   await page.keyboard.press('Escape')
   await write(page, "version: '1.0'\nsteps:\n  a:\n    image: alpine\n    commands: [echo ")
   await page.keyboard.type('${{FROM')
-  await options.filter({ hasText: 'FROM_PIPELINE' }).filter({ hasText: 'pipeline' }).waitFor()
-  await options.filter({ hasText: 'FROM_CONTEXT' }).filter({ hasText: 'context' }).waitFor()
+  const levelOf = (name: string) => options.filter({ hasText: name }).locator('.cm-completionDetail').textContent()
+  expect([await levelOf('FROM_PIPELINE'), await levelOf('FROM_CONTEXT')]).toEqual(['pipeline', 'context'])
   expect(seen).toEqual([])
 })
 

@@ -66,21 +66,22 @@ test('an address fills the form the same elsewhere, without secrets, and starts 
   const started = await windlass(web.server, ['run', 'demo/run', ...flags, ...more])
   expect(started).toMatchObject({ code: 0 })
   const { admin } = web.server
-  const [mine, theirs] = await Promise.all([id, started.text.trim()].map((one) => admin.builds.plan(one)))
+  const otherId = /[0-9a-f]{24}/.exec(started.text)?.[0] ?? ''
+  const [mine, theirs] = await Promise.all([id, otherId].map((one) => admin.builds.plan(one)))
   // Ids, numbers and times of the two builds differ.
   const facts = ({ plan }: { plan?: unknown }): unknown => {
     const { variables, ...rest } = plan as { variables: { level: string }[] }
     return { ...rest, variables: variables.filter(({ level }) => level !== 'system') }
   }
   expect(facts(mine ?? {})).toEqual(facts(theirs ?? {}))
-  const [build, other] = await Promise.all([id, started.text.trim()].map((one) => admin.builds.get(one)))
+  const [build, other] = await Promise.all([id, otherId].map((one) => admin.builds.get(one)))
   expect([build?.branch, build?.annotations]).toEqual([other?.branch, other?.annotations])
   expect(seen).toEqual([])
 })
 
 test('before the start it says which steps run, and whether, for what and at which place it would wait (W071)', async () => {
   const { admin } = web.server
-  for (const { id } of (await admin.builds.list({ query: { pipeline: 'demo/run' } })).items) await admin.builds.terminate(id, {})
+  for (const { id } of (await admin.builds.list({ query: { pipeline: 'demo/run' } })).items) await admin.builds.terminate(id)
   await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/pipelines/demo/run/-/run?branch=next')
@@ -91,6 +92,7 @@ test('before the start it says which steps run, and whether, for what and at whi
   await page.getByLabel('Branch').fill('main')
   await forecast.getByText('2 steps run, 1 depends.').waitFor()
   const holder = await admin.builds.create({ pipeline: 'demo/run', branch: 'main' })
+  await expect.poll(async () => (await admin.builds.get(holder.id)).status).toBe('elected')
   await page.getByLabel('Commit').fill('9e11f03')
   await forecast.getByText(new RegExp(String.raw`It would wait at place 1.*\(1 of 1 by #${holder.number}\)`)).waitFor()
   expect(seen).toEqual([])
