@@ -1,6 +1,6 @@
 /** What the form of the settings of a pipeline holds, and the body that it makes. */
 import type { Pipeline, PipelineInput, TerminationPolicy } from '@windlass/protocol'
-import { toInput } from '../pipelines/save-pipeline.ts'
+import { toInput } from '../pipelines/pipeline-input.ts'
 
 /** Where the document writes a field: its name below `spec`. */
 export const DOCUMENT_FIELDS = {

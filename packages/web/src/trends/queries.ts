@@ -1,5 +1,6 @@
 /** What the screens about pipelines read beyond the pipeline itself. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { now } from '../looks/clock.ts'
 import { client } from '../server/client.ts'
 
 const DAY_MS = 86_400_000
@@ -14,7 +15,7 @@ export const pipelineQueries = {
       queryFn: ({ signal }) =>
         client.pipelines.stats(pipeline, {
           signal,
-          query: { from: Date.now() - days * DAY_MS, ...(branch !== undefined && { branch }) },
+          query: { from: now() - days * DAY_MS, ...(branch !== undefined && { branch }) },
         }),
       placeholderData: keepPreviousData,
       staleTime: 60_000,
