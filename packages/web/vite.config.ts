@@ -8,6 +8,8 @@ const proxy = { target: server, changeOrigin: true, headers: { origin: new URL(s
 
 export default defineConfig({
   plugins: [react()],
+  // Workers are started as modules.
+  worker: { format: 'es' },
   build: {
     target: 'es2024',
     manifest: true,
