@@ -52,6 +52,13 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
     setText(next)
     setVersion((before) => before + 1)
   }
+  const show = (other: Pipeline): void => {
+    setBase(other)
+    setTheirs(undefined)
+    replace(other.document)
+  }
+  // Without changes of its own, the editor follows those of others.
+  if (!isDirty && pipeline.revision > base.revision) show(pipeline)
   const save = useMutation({
     mutationFn: (from: Pipeline) => savePipeline(from, { ...toInput(from, written), document: text }),
     onSuccess: (saved) => {
@@ -90,7 +97,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
         </p>
         <div className={styles['buttons']}>
           {isDirty && (
-            <Button tone="quiet" onClick={() => replace(base.document)}>
+            <Button tone="quiet" onClick={() => show(pipeline)}>
               Discard changes
             </Button>
           )}
@@ -120,11 +127,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           off={off}
           isBusy={save.isPending}
           onKeepMine={() => save.mutate(theirs)}
-          onTakeTheirs={() => {
-            setBase(theirs)
-            setTheirs(undefined)
-            replace(theirs.document)
-          }}
+          onTakeTheirs={() => show(theirs)}
           onGoOn={() => {
             setBase(theirs)
             setTheirs(undefined)
