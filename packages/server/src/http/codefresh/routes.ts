@@ -17,6 +17,7 @@ import { publicPipelineRoutes } from './pipeline-routes.ts'
 import { publicProjectRoutes } from './project-routes.ts'
 import { publicRegistryRoutes } from './registry-routes.ts'
 import { runtimeEnvironmentRoutes } from './runtime-environments.ts'
+import { publicRepoRoutes } from './repo-routes.ts'
 import { publicStepTypeRoutes } from './step-type-routes.ts'
 import { publicTeamRoutes } from './team-routes.ts'
 import { publicEventRoutes } from './trigger-event-routes.ts'
@@ -41,6 +42,7 @@ export function codefreshRoutes(app: App, authenticator: Authenticator): Route[]
     ...logRoutes(app),
     ...publicContextRoutes(app),
     ...publicRegistryRoutes(app),
+    ...publicRepoRoutes(app),
     ...publicStepTypeRoutes(app),
     ...publicAnnotationRoutes(app),
     ...badgeRoutes(app),
