@@ -374,9 +374,9 @@ DELETE /api/step-types/{name}                                                dev
 GET    /api/annotations                                                      viewer      build:read         steps
 POST   /api/annotations                                                      developer   build:write
 DELETE /api/annotations                                                      developer   build:write
-GET    /api/repos/{owner}/{repo}                                             viewer      context:read
+GET    /api/repos/{owner}/{repo}                                             developer   context:read
 GET    /api/services/{name}                                                  viewer      context:read
-POST   /api/services                                                         viewer      context:read
+POST   /api/services                                                         developer   context:read
 GET    /api/team                                                             maintainer  user:read
 POST   /api/team                                                             admin       user:write
 PUT    /api/team/{teamId}/{userId}/assignUserToTeam                          admin       user:write

@@ -13,7 +13,8 @@ import { listWebhooks } from '../../store/triggers/webhooks.ts'
 import { isForgeWebhook, type ForgeWebhook } from '../../triggers/accepts.ts'
 import { ok, route, type Route } from '../route.ts'
 
-const reads = { allow: 'see-contexts', scope: 'context:read' } as const
+/** The calls use the token of the context, so a viewer may not make them. */
+const asks = { allow: 'use-contexts', scope: 'context:read' } as const
 const Part = z.string().min(1).max(200)
 /** Name of a Git context. Default: the default one. */
 const OfContext = z.object({ context: z.string().max(300).optional() })
@@ -42,7 +43,7 @@ export function publicRepoRoutes(app: App): Route[] {
   return [
     route('GET', '/api/repos/{owner}/{repo}', {
       summary: 'Show a repository of the forge of a Git context',
-      ...reads,
+      ...asks,
       params: z.object({ owner: Part, repo: Part }),
       query: OfContext,
       replies: { 200: PublicRepo },
@@ -50,7 +51,8 @@ export function publicRepoRoutes(app: App): Route[] {
     }),
     route('GET', '/api/services/{name}', {
       summary: 'Find an added repository: Windlass has none',
-      ...reads,
+      allow: 'see-contexts',
+      scope: 'context:read',
       params: z.object({ name: z.string().max(500) }),
       query: OfContext,
       replies: {},
@@ -60,7 +62,7 @@ export function publicRepoRoutes(app: App): Route[] {
     }),
     route('POST', '/api/services', {
       summary: 'Check that the forge has a repository; nothing is stored, because builds and triggers need no added repositories',
-      ...reads,
+      ...asks,
       query: OfContext,
       body: ServiceBody,
       unaudited: 'It stores nothing.',
