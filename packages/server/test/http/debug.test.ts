@@ -19,7 +19,7 @@ import { ensureImages } from '../../../../e2e/support/images.ts'
 import { removeBuilds } from '../../../../e2e/support/leftovers.ts'
 import { freePort } from '../../../../e2e/support/process.ts'
 import { letGo, UNTIL_LET_GO } from '../../../../e2e/support/steps.ts'
-import { KeySender, showOutput } from '../../../cli/src/debug/remote-terminal.ts'
+import { openKeySender, showOutput } from '../../../cli/src/debug/remote-terminal.ts'
 import { startEngine, type RunningEngine } from '../../../engine/src/index.ts'
 import { startServer } from '../../src/index.ts'
 import { DATABASES, type Database } from '../support/stores.ts'
@@ -231,13 +231,13 @@ test('a terminal continues across a restart of the server, with every byte once 
     const shown = { seq: 0 }
     const over = new AbortController()
     const terminal = { client: scene.admin, buildId: run.build.id, record, signal: over.signal }
-    const sender = new KeySender(terminal, shown)
+    const sender = openKeySender(terminal)
     let text = ''
     const ended = (async () => {
       for await (const bytes of showOutput(terminal, shown)) text += bytes.toString()
     })()
     const until = (wanted: string): Promise<void> => expect.poll(() => text).toContain(wanted)
-    const type = (keys: string): void => sender.push({ keys: Buffer.from(keys).toString('base64') })
+    const type = (keys: string): void => sender.press(Buffer.from(keys))
     type('for n in $(seq 1 40); do echo "line $n."; sleep 0.05; done\r')
     await until('line 5.')
     await scene.server.close()
