@@ -71,6 +71,9 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   expect(seen).toEqual([])
 })
 
+/** Width of a cell of the terminal, nearly. Pixels. */
+const CELL_PX = 7.8
+
 test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal have no effect outside of it (W092)`, async () => {
   const held = await holdBuild(scene)
   await using opened = await openPage(
@@ -96,12 +99,17 @@ test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal 
   await shell.say(`${[...PAYLOADS, ...OUTPUT_PAYLOADS, ...TERMINAL_PAYLOADS].join('\r\n')}\r\n`)
   await shell.say('\u001Bc\u001B]8;;javascript:window.__breach=1\u0007script\u001B]8;;\u0007 \u001B]8;;http://attacker.invalid/\u0007web\u001B]8;;\u0007 end')
   await expect.poll(() => screenOf(frame)).toBe('script web end')
-  for (const word of [3, 8]) {
-    const { x = 0, y = 0 } = (await frame.locator('.xterm-rows > div').first().boundingBox()) ?? {}
-    await page.mouse.move(x + word * 7.8, y + 8)
-    await page.mouse.click(x + word * 7.8, y + 8)
+  const { x = 0, y = 0 } = (await frame.locator('.xterm-rows > div').first().boundingBox()) ?? {}
+  const click = async (column: number, modifiers: readonly string[] = []): Promise<void> => {
+    const place = [x + column * CELL_PX, y + CELL_PX] as const
+    for (const key of modifiers) await page.keyboard.down(key)
+    await page.mouse.move(...place)
+    await page.mouse.click(...place)
+    for (const key of modifiers) await page.keyboard.up(key)
   }
-  await page.mouse.click(((await frame.locator('.xterm-rows > div').first().boundingBox())?.x ?? 0) + 24, 8)
+  await click(2)
+  await click(2, ['Control'])
+  await click(8)
   expect(await page.title()).toBe(title)
   for (const part of [page.mainFrame(), ...page.mainFrame().childFrames()])
     expect(
@@ -110,6 +118,10 @@ test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal 
   expect(await frame.locator('html').evaluate(() => document.title)).toBe(inner)
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('what was there')
   expect(opens).toEqual([])
+  // A link to the web opens, but only with Ctrl, and after its address is shown.
+  await click(8, ['Control'])
+  await frame.getByText('Ctrl-click opens http://attacker.invalid/').waitFor()
+  expect(await frame.locator('html').evaluate((html) => html.dataset['opened'])).toBe('http://attacker.invalid/')
   expect(seen).toEqual([])
 })
 

@@ -47,7 +47,8 @@ export async function openTerminal(
   const { terminal: id } = await next('terminal')
   const shell = serveTerminal(engine, id, answer)
   const frame = page.frameLocator('iframe')
-  await frame.getByRole('textbox').waitFor()
+  // The field is not visible, because the screen draws what is typed.
+  await frame.getByRole('textbox').waitFor({ state: 'attached' })
   return { shell, id, frame }
 }
 

@@ -90,7 +90,9 @@ export function attach({ place, record, watchOnly, screen, page }: AttachOptions
       if (passed.length > 0) sender.press(passed)
       if (!isDetached) return
       screen.blur()
-      if (!source.leave()) page.say('You left the terminal. The step stays held. Click here to go back.')
+      if (source.leave()) return
+      page.hint('You left the terminal. The step stays held. A click into it goes back.')
+      page.screen.addEventListener('focusin', () => page.hint(undefined), { once: true })
     },
     onSize: sendSize,
   }

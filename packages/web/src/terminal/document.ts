@@ -5,10 +5,14 @@ import styles from './terminal.module.css'
 export interface TerminalDocument {
   readonly screen: HTMLElement
   /** Shows a sentence below the screen, or nothing. */
-  say(text: string | undefined, tone?: 'plain' | 'bad'): void
+  say(text: string | undefined, tone?: Tone): void
+  /** Shows a sentence in the place of the other one until it is called without one. */
+  hint(text: string | undefined): void
   /** Asks whether a text of several lines is pasted. */
   confirmPaste(text: string, lines: number): Promise<boolean>
 }
+
+type Tone = 'plain' | 'bad'
 
 /** Lines of a paste that the question shows. */
 const SHOWN_LINES = 12
@@ -27,13 +31,19 @@ export function buildDocument(root: HTMLElement): TerminalDocument {
   line.role = 'status'
   line.hidden = true
   root.append(screen, line)
+  let said: { readonly text: string | undefined; readonly tone: Tone } = { text: undefined, tone: 'plain' }
+  const show = (text: string | undefined, tone: Tone): void => {
+    line.hidden = text === undefined
+    line.dataset['tone'] = tone
+    line.textContent = text ?? ''
+  }
   return {
     screen,
     say(text, tone = 'plain') {
-      line.hidden = text === undefined
-      line.dataset['tone'] = tone
-      line.textContent = text ?? ''
+      said = { text, tone }
+      show(text, tone)
     },
+    hint: (text) => (text === undefined ? show(said.text, said.tone) : show(text, 'plain')),
     confirmPaste: (text, lines) => ask(root, text, lines),
   }
 }

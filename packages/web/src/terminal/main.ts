@@ -36,7 +36,7 @@ async function start(place: TerminalPlace, page: TerminalDocument): Promise<void
       screen.focus()
       return isConfirmed
     },
-    onLink: (address) => page.say(address === undefined ? undefined : `Ctrl-click opens ${address}`),
+    onLink: (address) => page.hint(address === undefined ? undefined : `Ctrl-click opens ${address}`),
   })
   if (record.endedAt !== undefined) return replay(place, record, screen, page)
   attached = attach({ place, record, watchOnly: whyNotType(session, record.openedBy), screen, page })
