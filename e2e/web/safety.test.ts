@@ -97,7 +97,9 @@ test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal 
   const title = await page.title()
   const inner = await frame.locator('html').evaluate(() => document.title)
   await shell.say(`${[...PAYLOADS, ...OUTPUT_PAYLOADS, ...TERMINAL_PAYLOADS].join('\r\n')}\r\n`)
-  await shell.say('\u001Bc\u001B]8;;javascript:window.__breach=1\u0007script\u001B]8;;\u0007 \u001B]8;;http://attacker.invalid/\u0007web\u001B]8;;\u0007 end')
+  await shell.say(
+    '\u001Bc\u001B]8;;javascript:window.__breach=1\u0007script\u001B]8;;\u0007 \u001B]8;;http://attacker.invalid/\u0007web\u001B]8;;\u0007 end',
+  )
   await expect.poll(() => screenOf(frame)).toBe('script web end')
   const { x = 0, y = 0 } = (await frame.locator('.xterm-rows > div').first().boundingBox()) ?? {}
   const click = async (column: number, modifiers: readonly string[] = []): Promise<void> => {
@@ -113,7 +115,11 @@ test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal 
   expect(await page.title()).toBe(title)
   for (const part of [page.mainFrame(), ...page.mainFrame().childFrames()])
     expect(
-      await part.evaluate(() => ['__breach' in window, document.documentElement.dataset['opened'], document.querySelectorAll('form[action], object, embed, base').length]),
+      await part.evaluate(() => [
+        '__breach' in window,
+        document.documentElement.dataset['opened'],
+        document.querySelectorAll('form[action], object, embed, base').length,
+      ]),
     ).toEqual([false, undefined, 0])
   expect(await frame.locator('html').evaluate(() => document.title)).toBe(inner)
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('what was there')

@@ -47,8 +47,7 @@ export function serveTerminal(engine: TestEngine, id: string, answer?: (keys: st
   }
   const say = async (text: string): Promise<void> => {
     const bytes = Buffer.from(text)
-    for (let at = 0; at < bytes.length; at += 32_768)
-      await send({ output: bytes.subarray(at, at + 32_768).toString('base64') })
+    for (let at = 0; at < bytes.length; at += 32_768) await send({ output: bytes.subarray(at, at + 32_768).toString('base64') })
   }
   const apply = async (part: TerminalPart): Promise<void> => {
     if ('columns' in part) {

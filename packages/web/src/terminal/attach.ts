@@ -99,7 +99,12 @@ export function attach({ place, record, watchOnly, screen, page }: AttachOptions
 }
 
 /** Shows the recording of a terminal that has ended. */
-export async function replay(place: TerminalPlace, record: TerminalRecord, screen: Screen, page: TerminalDocument): Promise<void> {
+export async function replay(
+  place: TerminalPlace,
+  record: TerminalRecord,
+  screen: Screen,
+  page: TerminalDocument,
+): Promise<void> {
   screen.setTypable(false)
   const bytes = await client.builds.logBytes(place.build, { query: { stream: terminalStream(place.terminal) } })
   for await (const part of bytes) await screen.write(part)

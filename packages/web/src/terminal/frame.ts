@@ -22,7 +22,11 @@ function isHello(data: unknown, { build, terminal }: TerminalPlace): data is Hel
 }
 
 /** Gives the document in a frame the output of its terminal, until the returned function is called. */
-export function serveFrame(frame: HTMLIFrameElement, place: TerminalPlace, onMessage: (message: FrameMessage) => void): () => void {
+export function serveFrame(
+  frame: HTMLIFrameElement,
+  place: TerminalPlace,
+  onMessage: (message: FrameMessage) => void,
+): () => void {
   let end: (() => void) | undefined
   const onHello = ({ source, origin, data, ports }: MessageEvent<unknown>): void => {
     const [port] = ports

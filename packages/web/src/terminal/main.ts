@@ -46,7 +46,9 @@ async function start(place: TerminalPlace, page: TerminalDocument): Promise<void
 
 /** Only the person who opened a terminal types in it, because keys of two would mix. */
 function whyNotType(session: Session, openedBy: string): string | undefined {
-  return nameOf(session) === openedBy ? undefined : `${openedBy} opened this terminal. You can watch it, and open one of your own.`
+  return nameOf(session) === openedBy
+    ? undefined
+    : `${openedBy} opened this terminal. You can watch it, and open one of your own.`
 }
 
 const root = document.querySelector<HTMLElement>('#terminal')

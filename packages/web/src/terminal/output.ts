@@ -38,7 +38,14 @@ const all = new Map<string, Followed>()
 /** Follows a terminal from the first output that is kept, until the returned function is called. */
 export function followTerminal({ build, terminal }: TerminalPlace, listen: Listener): () => void {
   const topic = `terminal:${build}:${terminal}`
-  const followed: Followed = all.get(topic) ?? { parts: [], listeners: new Set(), bytes: 0, last: 0, end: undefined, stop: undefined }
+  const followed: Followed = all.get(topic) ?? {
+    parts: [],
+    listeners: new Set(),
+    bytes: 0,
+    last: 0,
+    end: undefined,
+    stop: undefined,
+  }
   all.set(topic, followed)
   for (const part of followed.parts) listen(part)
   if (followed.end !== undefined) listen(followed.end)
