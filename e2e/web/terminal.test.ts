@@ -1,5 +1,6 @@
 /** The debugger in the page: held steps, terminals and breakpoints, with an engine that follows a script. */
 import { rm } from 'node:fs/promises'
+import { pathOf, ROUTES } from '@windlass/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser } from 'playwright-core'
 import { startServer } from '../../packages/server/src/index.ts'
@@ -62,7 +63,8 @@ test('the terminal in the page uses the stream of the page (W009)', async () => 
   const { page } = opened
   const frames: string[] = []
   page.on('request', (request) => {
-    if (new URL(request.url()).pathname === '/v1/stream') frames.push(request.frame() === page.mainFrame() ? 'page' : 'frame')
+    if (new URL(request.url()).pathname === pathOf(ROUTES.server.stream))
+      frames.push(request.frame() === page.mainFrame() ? 'page' : 'frame')
   })
   const { shell, frame } = await openTerminal(page, held)
   await using _shell = shell
