@@ -39,9 +39,10 @@ async function start(place: TerminalPlace, page: TerminalDocument): Promise<void
     onLink: (address) => page.hint(address === undefined ? undefined : `Ctrl-click opens ${address}`),
   })
   if (record.endedAt !== undefined) return replay(place, record, screen, page)
-  attached = attach({ place, record, watchOnly: whyNotType(session, record.openedBy), screen, page })
+  const watchOnly = whyNotType(session, record.openedBy)
+  attached = attach({ place, record, watchOnly, screen, page })
   attached.onSize(screen.size())
-  screen.focus()
+  if (watchOnly === undefined) screen.focus()
 }
 
 /** Only the person who opened a terminal types in it, because keys of two would mix. */
