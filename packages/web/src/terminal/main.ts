@@ -12,7 +12,7 @@ import { paths } from '../url/paths.ts'
 import { attach, replay, type Attached } from './attach.ts'
 import { buildDocument, type TerminalDocument } from './document.ts'
 import type { TerminalPlace } from './output.ts'
-import { openScreen } from './screen.ts'
+import { openScreen, type Screen } from './screen.ts'
 
 function readPlace(): TerminalPlace | undefined {
   const [, build, terminal] = /^\/builds\/([0-9a-f]{24})\/terminals\/([0-9a-f]{24})$/.exec(location.pathname) ?? []
@@ -28,7 +28,7 @@ async function start(place: TerminalPlace, page: TerminalDocument): Promise<void
   if (record === undefined) return page.say(`Terminal ${place.terminal} of build #${build.number} does not exist.`, 'bad')
   document.title = `${record.step} · #${build.number} · Windlass`
   let attached: Attached | undefined
-  const screen = await openScreen(page.screen, {
+  const screen: Screen = await openScreen(page.screen, {
     onKeys: (bytes) => attached?.onKeys(bytes),
     onSize: (size) => attached?.onSize(size),
     confirmPaste: async (text, lines) => {
