@@ -36,6 +36,9 @@ export function App(): ReactElement {
             <Route path="/b/:number">
               <BuildByNumber />
             </Route>
+            <Route path="/builds/:id/terminals/:terminal">
+              {({ id, terminal }) => <Redirect to={paths.debug(id, { terminal })} replace />}
+            </Route>
             <Route path="/builds/:id/*?">
               <BuildScreen />
             </Route>

@@ -35,6 +35,12 @@ export const paths = {
     const mark = lines === undefined ? '' : `#L${lines[0]}${lines[1] === lines[0] ? '' : `-${lines[1]}`}`
     return `/builds/${id}/steps/${encode(step)}${attempt === undefined ? '' : `?attempt=${attempt}`}${mark}`
   },
+  /** The debugger of a build: with a terminal, or with a step in which one opens as soon as it is held. */
+  debug: (id: string, shown: { readonly terminal?: string; readonly stop?: string } = {}): string => {
+    const query = new URLSearchParams(Object.entries(shown)).toString()
+    return `/builds/${id}/debug${query === '' ? '' : `?${query}`}`
+  },
+  /** A terminal alone. This is another document, so it is no link of the page. */
   terminal: (id: string, terminal: string): string => `/builds/${id}/terminals/${terminal}`,
   compare: (id: string, other: string): string => `/builds/${id}/compare?with=${other}`,
   pipelines: (): string => '/pipelines',
