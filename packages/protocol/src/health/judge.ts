@@ -33,7 +33,7 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   agentMissing,
   agentNeverSeen,
   agentSilent,
-  ({ isPaused, waiting }) => (isPaused ? paused(waiting) : undefined),
+  paused,
   (facts) => podFinding(facts.rejections, 'policy-refused', 'The agent refuses objects of builds'),
   (facts) => podFinding(facts.rejections, 'pod-rejected', 'The cluster rejects objects of builds'),
   (facts) => podFinding(facts.pods, 'pod-image-error', 'Pods cannot pull an image'),
@@ -50,7 +50,7 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
 const SERVER_RULES: readonly Rule<ServerFacts>[] = [
   diskFull,
   logsFail,
-  ({ isPaused, waiting }) => (isPaused ? paused(waiting) : undefined),
+  paused,
   diskLow,
 ]
 
@@ -131,11 +131,17 @@ function agentSilent({ agent, now, waiting }: RuntimeFacts): HealthFinding | und
   }
 }
 
-function paused(waiting: number): HealthFinding {
+function paused({
+  isPaused,
+  pauseReason,
+  waiting,
+}: Pick<RuntimeFacts, 'isPaused' | 'pauseReason' | 'waiting'>): HealthFinding | undefined {
+  if (!isPaused) return undefined
+  const why = pauseReason === undefined ? '.' : `: ${pauseReason}${/[.!?]$/.test(pauseReason) ? '' : '.'}`
   return {
     code: 'account-paused',
     level: 'warning',
-    message: `New builds are paused.${waits(waiting)}`,
+    message: `New builds are paused${why}${waits(waiting)}`,
     hint: 'Let builds start again: `windlass set settings pauseBuilds=false`.',
   }
 }
