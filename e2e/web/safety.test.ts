@@ -49,9 +49,15 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
   for (const branch of PAYLOADS.slice(0, 40))
     await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  const hostile = PAYLOADS.join(' ').slice(0, 900)
+  const { name, type, agent } = await scene.admin.runtimes.get('local')
+  const spec = { description: hostile, runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } } }
+  await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
+  await scene.admin.settings.put({ ...(await scene.admin.settings.get()), pauseBuilds: true, pauseReason: hostile.slice(0, 500) })
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
+    ...FLEET_SCREENS,
     '/builds',
     `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
     ...TABS.map((tab) => `/builds/${build.id}${tab}`),
@@ -68,6 +74,8 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     ).toEqual([0, false])
   }
   expect(seen).toEqual([])
+  const { pauseReason: _, ...settings } = await scene.admin.settings.get()
+  await scene.admin.settings.put({ ...settings, pauseBuilds: false })
 })
 
 async function breachesOf(page: Page): Promise<string[]> {
@@ -83,7 +91,8 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
-const OTHER_SCREENS = ['/pipelines', '/approvals']
+const FLEET_SCREENS = ['/runtimes', ...['', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`), '/agents/agent', '/system']
+const OTHER_SCREENS = ['/pipelines', '/approvals', '/runtimes?connect=true', ...FLEET_SCREENS]
 
 test.each([
   ['light', 1280],

@@ -13,6 +13,10 @@ const BuildByNumber = late(async () => (await import('./build/build-by-number.ts
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
+const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
+const AgentScreen = late(async () => (await import('./fleet/agent-screen.tsx')).AgentScreen)
+const SystemScreen = late(async () => (await import('./system/system-screen.tsx')).SystemScreen)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
 
 export function App(): ReactElement {
@@ -46,6 +50,18 @@ export function App(): ReactElement {
             </Route>
             <Route path="/approvals">
               <Approvals />
+            </Route>
+            <Route path="/runtimes">
+              <Runtimes />
+            </Route>
+            <Route path="/runtimes/*">
+              <RuntimeScreen />
+            </Route>
+            <Route path="/agents/*">
+              <AgentScreen />
+            </Route>
+            <Route path="/system">
+              <SystemScreen />
             </Route>
             <Route component={NotHere} />
           </Switch>

@@ -201,7 +201,7 @@ function versionsDiffer({ agent, serverVersion }: RuntimeFacts): HealthFinding |
 }
 
 /** Returns the part of a version that server and agents should share: `1.4` of `1.4.2`. */
-function releaseOf(version: string): string {
+export function releaseOf(version: string): string {
   return version.split('.').slice(0, 2).join('.')
 }
 

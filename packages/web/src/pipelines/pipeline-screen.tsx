@@ -17,7 +17,7 @@ import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
 import { NotHere } from '../shell/not-here.tsx'
 import { Page } from '../shell/page.tsx'
-import { paths, readPipeline } from '../url/paths.ts'
+import { paths, readNamed } from '../url/paths.ts'
 import styles from './pipelines.module.css'
 import { RunFormView } from './run-form.tsx'
 
@@ -28,7 +28,7 @@ const LAST_BUILDS = 10
 
 export function PipelineScreen(): ReactElement {
   const { '*': rest = '' } = useParams<{ '*'?: string }>()
-  const { name, part } = readPipeline(rest)
+  const { name, part } = readNamed(rest)
   const { data, error, isPending, refetch } = useQuery(queries.pipeline(name))
   if (!PARTS.includes(part)) return <NotHere />
   return (
