@@ -1,4 +1,7 @@
 /** The screens of runtimes and agents in Chromium against a real server. */
+import { monitorCalls } from '@windlass/client/monitor'
+import { nodeTransport } from '@windlass/kit'
+import { createClient } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { windlass } from '../../packages/cli/test/windlass.ts'
@@ -138,7 +141,7 @@ test('raising the capacity starts the build that waits, and the history says so'
   await dialog.getByText('1 of 1 builds run, 1 wait.').waitFor()
   await dialog.getByLabel('Builds that run at the same time').fill('3')
   await dialog.getByText('windlass patch re small --capacity 3').waitFor()
-  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('button', { name: 'Save the capacity' }).click()
   await dialog.waitFor({ state: 'hidden' })
   await page.getByText('2 run · 0 wait').waitFor()
   await page.getByRole('link', { name: 'History' }).click()
@@ -263,30 +266,14 @@ test('the pods of a namespace come from the monitor, else the page says how to i
   const { page } = opened
   await page.goto('/runtimes/pods/-/pods')
   await page.getByText('windlass install monitor --cluster-id NAME --kube-namespace builds').waitFor()
-  const send = (path: string, body: object): Promise<Response> =>
-    fetch(`${server.url}/v1/monitor/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+  const monitor = monitorCalls(createClient({ url: server.url, token, transport: nodeTransport() }))
   const of = { cluster: 'prod', generation: 'generation-1' }
-  await send('hello', { ...of, version: '1.0.0' })
+  await monitor.hello({ ...of, version: '1.0.0' })
   const build = await web.server.submit()
-  await send('objects', {
-    ...of,
-    seq: 1,
-    changes: [
-      {
-        change: 'set',
-        kind: 'Pod',
-        namespace: 'builds',
-        name: 'engine-1',
-        uid: 'u1',
-        labels: { 'windlass.io/build': build.id },
-        summary: { status: 'ImagePullBackOff', ready: '0/1', restarts: 3, node: 'node-1' },
-      },
-    ],
-  })
+  const labels = { 'windlass.io/build': build.id }
+  const summary = { status: 'ImagePullBackOff', ready: '0/1', restarts: 3, node: 'node-1' }
+  const pod = { kind: 'Pod', namespace: 'builds', name: 'engine-1', uid: 'u1', labels, summary } as const
+  await monitor.sendObjects({ ...of, seq: 1, changes: [{ change: 'set', ...pod }] })
   await page.reload()
   const row = page.getByRole('region', { name: 'Pods' }).getByRole('row').filter({ hasText: 'engine-1' })
   await row.getByText('ImagePullBackOff').waitFor()

@@ -6,6 +6,7 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -37,18 +38,13 @@ export function RenameDialog({ name, onClose }: DialogProps): ReactElement {
   })
   const same = wanted.trim() === '' || wanted === name ? 'Write another name.' : undefined
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
+    <FormDialog
       title={`Rename ${name}`}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button tone="primary" off={off ?? same} isBusy={rename.isPending} onClick={() => rename.mutate()}>
-            Rename the agent
-          </Button>
-        </>
-      }
+      verb="Rename the agent"
+      off={off ?? same}
+      isBusy={rename.isPending}
+      onSubmit={() => rename.mutate()}
+      onClose={onClose}
     >
       <Field
         label="Name"
@@ -60,7 +56,7 @@ export function RenameDialog({ name, onClose }: DialogProps): ReactElement {
       />
       {rename.error !== null && <Problem error={rename.error} />}
       <Command text={`windlass patch agents ${name} -n ${wanted}`} />
-    </Dialog>
+    </FormDialog>
   )
 }
 

@@ -2,10 +2,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { Runtime } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
-import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { useOff } from '../shell/use-off.ts'
@@ -63,23 +63,13 @@ function CapacityForm({ runtime, merged, onClose }: FormProps): ReactElement {
     onError: (error) => isConflict(error) && refreshRuntimes(),
   })
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
+    <FormDialog
       title={`Capacity of ${runtime.name}`}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            tone="primary"
-            off={off ?? (isNumber ? undefined : 'The capacity is not a whole number.')}
-            isBusy={save.isPending}
-            onClick={() => save.mutate()}
-          >
-            Save
-          </Button>
-        </>
-      }
+      verb="Save the capacity"
+      off={off ?? (isNumber ? undefined : 'The capacity is not a whole number.')}
+      isBusy={save.isPending}
+      onSubmit={() => save.mutate()}
+      onClose={onClose}
     >
       <p>
         {runtime.running} {now === undefined ? '' : `of ${now} `}builds run, {runtime.waiting} wait. {originOf(runtime, merged, now)}
@@ -95,7 +85,7 @@ function CapacityForm({ runtime, merged, onClose }: FormProps): ReactElement {
       />
       {save.error !== null && <Problem error={save.error} />}
       <Command text={`windlass patch re ${runtime.name} --capacity ${isNumber ? wanted : '…'}`} />
-    </Dialog>
+    </FormDialog>
   )
 }
 

@@ -5,8 +5,8 @@ import type { AccountSettings } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
 import { shellWord } from '../parts/shell-word.ts'
 import { client } from '../server/client.ts'
@@ -58,18 +58,14 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }): ReactElemen
     },
   })
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
+    <FormDialog
       title="Pause new builds?"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button tone="danger" off={off} isBusy={pause.isPending} onClick={() => pause.mutate()}>
-            Pause builds
-          </Button>
-        </>
-      }
+      verb="Pause builds"
+      tone="danger"
+      off={off}
+      isBusy={pause.isPending}
+      onSubmit={() => pause.mutate()}
+      onClose={onClose}
     >
       <p>New builds of all pipelines wait until the pause ends. Running builds continue.</p>
       <Field
@@ -83,7 +79,7 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }): ReactElemen
       />
       {pause.error !== null && <Problem error={pause.error} />}
       <Command text={`windlass set settings pauseBuilds=true${text === '' ? '' : ` ${shellWord(`pauseReason=${text}`)}`}`} />
-    </Dialog>
+    </FormDialog>
   )
 }
 
