@@ -91,7 +91,12 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
-const FLEET_SCREENS = ['/runtimes', ...['', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`), '/agents/agent', '/system']
+const FLEET_SCREENS = [
+  '/runtimes',
+  ...['', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
+  '/agents/agent',
+  '/system',
+]
 const OTHER_SCREENS = ['/pipelines', '/approvals', '/runtimes?connect=true', ...FLEET_SCREENS]
 
 test.each([

@@ -3,19 +3,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { windlass } from '../../packages/cli/test/windlass.ts'
 import { openPage } from './support/chromium.ts'
+import { PATIENT } from './support/fleet-seeds.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
 const DAY_MS = 86_400_000
 let web: WebScene
 
 beforeAll(async () => {
-  web = await openWebScene()
+  web = await openWebScene(PATIENT)
 })
 
 afterAll(() => web[Symbol.asyncDispose]())
 
 const valueOf = (page: Page, name: string): Promise<string | null> =>
-  page.getByRole('term').filter({ hasText: new RegExp(`^${name}$`) }).locator('xpath=../dd').textContent()
+  page
+    .getByRole('term')
+    .filter({ hasText: new RegExp(`^${name}$`) })
+    .locator('xpath=../dd')
+    .textContent()
 
 /** Stores samples of a disk that grows by a hundredth of its size each day. */
 async function seedDisk(): Promise<void> {
@@ -87,9 +92,7 @@ test('a pause with its reason is on every waiting build, and its end starts them
   await pause.getByText('3 builds wait.').waitFor()
   await pause.getByRole('button', { name: 'Let builds start' }).click()
   await pause.waitFor({ state: 'hidden' })
-  await expect
-    .poll(async () => (await web.server.admin.builds.list({ query: { status: 'pending' } })).items.length)
-    .toBe(0)
+  await expect.poll(async () => (await web.server.admin.builds.list({ query: { status: 'pending' } })).items.length).toBe(0)
   expect((await web.server.admin.settings.get()).pauseReason).toBeUndefined()
   expect(seen).toEqual([])
 })

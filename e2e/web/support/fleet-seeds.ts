@@ -4,6 +4,18 @@ import { helloAgent, startEngine, type TestAgent } from '../../../packages/serve
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 
 const MINUTE_MS = 60_000
+const PATIENCE_MS = 10 * MINUTE_MS
+
+/** Options of a server whose agents and engines call only once. It must not take their silence for a loss. */
+export const PATIENT = {
+  timings: {
+    agentLeaseMs: PATIENCE_MS,
+    taskLeaseMs: PATIENCE_MS,
+    suspectMs: PATIENCE_MS,
+    deadMs: PATIENCE_MS,
+    engineSilentMs: PATIENCE_MS,
+  },
+}
 
 interface Served {
   readonly name: string
@@ -25,14 +37,16 @@ export async function silenceAgent({ server }: HttpScene, name: string, minutes:
   })
 }
 
-/** A runtime with one place that is taken, and `waiting` builds that wait for it. */
+/** A runtime with one place that is taken by a build in its step `hello`, and `waiting` builds that wait for it. */
 export async function fillRuntime(scene: HttpScene, name: string, waiting: number): Promise<void> {
   const { agent } = await serveRuntime(scene, name, { capacity: 1 })
   await scene.submit({ runtime: name, branch: 'main' })
   const [task] = await agent.claim()
   if (task?.kind !== 'start-attempt') throw new Error(`no build of ${name} was started`)
-  await startEngine(scene.server.url, task)
+  const engine = await startEngine(scene.server.url, task)
   await agent.report(task, 'done')
+  await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
+  await engine.event({ type: 'step.started', step: 'hello', try: 1 })
   for (let build = 0; build < waiting; build += 1) await scene.submit({ runtime: name, branch: 'main' })
 }
 
@@ -47,7 +61,11 @@ const WAITS = {
 } as const
 
 const REJECTIONS = {
-  policy: ['policy-refused', 'The image is not allowed.', /^The agent refuses objects of builds \(1 build\): The image is not allowed\.$/],
+  policy: [
+    'policy-refused',
+    'The image is not allowed.',
+    /^The agent refuses objects of builds \(1 build\): The image is not allowed\.$/,
+  ],
   quota: ['pod-rejected', 'exceeded quota', /^The cluster rejects objects of builds \(1 build\): exceeded quota$/],
 } as const
 
@@ -64,7 +82,7 @@ export async function seedCauses(scene: HttpScene): Promise<Readonly<Record<stri
     await agent.report(task, 'refused', { reason, message })
   }
   await serveRuntime(scene, 'silent')
-  await silenceAgent(scene, 'agent-silent', 3)
+  await silenceAgent(scene, 'agent-silent', 15)
   await admin.agents.create({ name: 'agent-new' })
   await admin.runtimes.create({ name: 'new', type: 'fake', agent: 'agent-new' })
   await admin.runtimes.create({ name: 'nobody', type: 'fake' })
@@ -73,7 +91,7 @@ export async function seedCauses(scene: HttpScene): Promise<Readonly<Record<stri
   await serveRuntime(scene, 'older')
   return {
     ...Object.fromEntries([...Object.entries(WAITS), ...Object.entries(REJECTIONS)].map(([name, [, , text]]) => [name, text])),
-    silent: /^Agent "agent-silent" has been silent for 3 min\.$/,
+    silent: /^Agent "agent-silent" has been silent for 15 min\.$/,
     new: /^Agent "agent-new" has never connected\.$/,
     nobody: /^No agent serves the runtime\.$/,
     deleted: /^Agent "agent-deleted" does not exist\.$/,

@@ -47,12 +47,7 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   versionsDiffer,
 ]
 
-const SERVER_RULES: readonly Rule<ServerFacts>[] = [
-  diskFull,
-  logsFail,
-  paused,
-  diskLow,
-]
+const SERVER_RULES: readonly Rule<ServerFacts>[] = [diskFull, logsFail, paused, diskLow]
 
 /** Returns the health of a runtime, worst finding first. */
 export function judgeRuntime(facts: RuntimeFacts): Health {

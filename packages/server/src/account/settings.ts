@@ -23,7 +23,8 @@ export async function putAccountSettings(app: App, settings: AccountSettings): P
   await app.store.write(async (tx) => {
     await saveAccountSettings(tx, app.accountId, JSON.stringify(settings))
     // The election explains a build again only if its waiting reason changes, and this one stays `account-paused`.
-    if (settings.pauseBuilds) await changeWaitingMessage(tx, app.accountId, { reason: 'account-paused', message: pauseMessage(settings) })
+    if (settings.pauseBuilds)
+      await changeWaitingMessage(tx, app.accountId, { reason: 'account-paused', message: pauseMessage(settings) })
     tx.wake(ELECT_TOPIC)
   })
   return settings

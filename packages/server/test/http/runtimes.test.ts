@@ -216,7 +216,9 @@ test('a viewer does not see fields of the operator in merged specs and their dif
 test('a merged spec names the layer of each value, also of an older version, without hidden fields for a viewer', async () => {
   await using scene = await openHttpScene()
   const { admin } = scene
-  await admin.runtimeBases.put('system/corp', { spec: { accounts: ['of-operator'], capacity: 7, runtimeScheduler: { envVars: { A: '1' } } } })
+  await admin.runtimeBases.put('system/corp', {
+    spec: { accounts: ['of-operator'], capacity: 7, runtimeScheduler: { envVars: { A: '1' } } },
+  })
   const spec = { extends: ['system/corp', 'system/default'], capacity: 3 }
   await admin.runtimes.create({ name: 'prod', type: 'fake', spec })
   await admin.runtimes.put('prod', { name: 'prod', type: 'fake', spec: { extends: ['system/corp', 'system/default'] } })

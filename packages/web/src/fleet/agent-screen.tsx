@@ -66,8 +66,8 @@ function AgentFacts({ agent }: { readonly agent: Agent }): ReactElement {
       <StatusLine look={lookOfAgent(agent.status)}>{sentenceOf(agent, now)}</StatusLine>
       {isOtherRelease(agent, status?.version) && (
         <p>
-          The agent has version <bdi>{version}</bdi>, the server {status?.version}. Upgrade the server first, then the agent with its
-          chart.
+          The agent has version <bdi>{version}</bdi>, the server {status?.version}. Upgrade the server first, then the agent with
+          its chart.
         </p>
       )}
       <Definitions
@@ -82,7 +82,12 @@ function AgentFacts({ agent }: { readonly agent: Agent }): ReactElement {
           ['Says', message && <bdi>{message}</bdi>],
           ['Last seen', lastSeenAt === undefined ? 'never' : <When at={lastSeenAt} />],
           ['Registered', <When key="registered" at={createdAt} />],
-          ['Id', <span key="id" className="mono">{id}</span>],
+          [
+            'Id',
+            <span key="id" className="mono">
+              {id}
+            </span>,
+          ],
         ]}
       />
       <Command text={`windlass get agents ${agent.name}`} />

@@ -21,7 +21,11 @@ export function AgentTable(): ReactElement {
   if (isPending) return <Loading rows={2} what="agents" />
   if (data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data.items.length === 0)
-    return <Empty action={<Command text="windlass runner init" />}>No agent is registered. The agent of a cluster starts its builds.</Empty>
+    return (
+      <Empty action={<Command text="windlass runner init" />}>
+        No agent is registered. The agent of a cluster starts its builds.
+      </Empty>
+    )
   return (
     <Table
       caption="Agents"

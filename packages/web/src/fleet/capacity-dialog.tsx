@@ -72,7 +72,8 @@ function CapacityForm({ runtime, merged, onClose }: FormProps): ReactElement {
       onClose={onClose}
     >
       <p>
-        {runtime.running} {now === undefined ? '' : `of ${now} `}builds run, {runtime.waiting} wait. {originOf(runtime, merged, now)}
+        {runtime.running} {now === undefined ? '' : `of ${now} `}builds run, {runtime.waiting} wait.{' '}
+        {originOf(runtime, merged, now)}
       </p>
       <Field
         label="Builds that run at the same time"

@@ -22,7 +22,11 @@ interface ConnectProps {
 }
 
 const WAYS: readonly { readonly way: Way; readonly label: string; readonly about: string }[] = [
-  { way: 'wizard', label: 'Wizard', about: 'Asks a few questions, tests the cluster, installs, and runs a build. Needs a kubeconfig and Helm.' },
+  {
+    way: 'wizard',
+    label: 'Wizard',
+    about: 'Asks a few questions, tests the cluster, installs, and runs a build. Needs a kubeconfig and Helm.',
+  },
   { way: 'helm', label: 'Helm', about: 'The chart, for those who keep what is installed in their own files.' },
 ]
 /** The wizard needs its key once. The hooks of the chart need theirs for each upgrade, so that key does not end. */

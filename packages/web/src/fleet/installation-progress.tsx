@@ -22,7 +22,9 @@ export function InstallationProgress({ since }: { readonly since: number }): Rea
   return (
     <>
       {data === undefined && error !== null && <Problem error={error} />}
-      {own.length === 0 && !isNew && <p className="quiet">Nothing is reported yet. This changes by itself once the command runs.</p>}
+      {own.length === 0 && !isNew && (
+        <p className="quiet">Nothing is reported yet. This changes by itself once the command runs.</p>
+      )}
       {own.map((installation) => (
         <OneInstallation key={installation.id} installation={installation} />
       ))}

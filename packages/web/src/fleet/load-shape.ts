@@ -18,7 +18,11 @@ export interface Frame {
 }
 
 /** Returns the path of the area between two values of each sample. Times without samples stay empty: no server ran. */
-export function areaOf(samples: readonly Sample[], frame: Frame, [low, high]: readonly [(one: Sample) => number, (one: Sample) => number]): string {
+export function areaOf(
+  samples: readonly Sample[],
+  frame: Frame,
+  [low, high]: readonly [(one: Sample) => number, (one: Sample) => number],
+): string {
   const x = (at: number): number => round(((at - frame.from) / (frame.to - frame.from)) * frame.width)
   const y = (value: number): number => round(frame.height - (value / frame.top) * frame.height)
   return runsOf(samples)

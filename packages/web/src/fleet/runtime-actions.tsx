@@ -109,7 +109,8 @@ function DeleteDialog({ runtime, onClose }: { readonly runtime: Runtime; readonl
       }
     >
       <p>
-        Pipelines that name it use the default runtime instead. {waiting > 0 && `${waiting} builds that wait for it keep waiting. `}
+        Pipelines that name it use the default runtime instead.{' '}
+        {waiting > 0 && `${waiting} builds that wait for it keep waiting. `}
         Nothing in its cluster is deleted.
       </p>
       <label className={styles['check']}>

@@ -27,8 +27,8 @@ export function SpecConflict({ base, theirs, mine, isBusy, onBack, onTakeTheirs,
     <section className={styles['stack']} aria-label="Conflict" role="alert">
       <h2>Version {theirs.version} was saved meanwhile</h2>
       <p>
-        <bdi>{theirs.changedBy}</bdi> changed the runtime <When at={theirs.updatedAt} />. Your text is based on version {base.version}.
-        Nothing of yours is saved yet.
+        <bdi>{theirs.changedBy}</bdi> changed the runtime <When at={theirs.updatedAt} />. Your text is based on version{' '}
+        {base.version}. Nothing of yours is saved yet.
       </p>
       {rows.length === 0 ? (
         <p className="quiet">Both have the same values.</p>

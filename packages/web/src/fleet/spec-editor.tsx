@@ -83,8 +83,8 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
       }}
     >
       <p className="quiet">
-        The own layer of <bdi>{runtime.name}</bdi>, version {base.version}. A value here overrides that of the layers it extends; null
-        removes it.
+        The own layer of <bdi>{runtime.name}</bdi>, version {base.version}. A value here overrides that of the layers it extends;
+        null removes it.
       </p>
       <SpecTextArea ref={area} text={text} problems={problems} onChange={setText} />
       {save.error !== null && !isConflict(save.error) && <Problem error={save.error} />}
@@ -148,4 +148,3 @@ function ProblemList({
     </ul>
   )
 }
-

@@ -37,7 +37,10 @@ export function placeProblems(text: string, problems: readonly Problem[]): Place
     const keys = path.replace(/^spec(\.|$)/, '').split('.')
     const wrong = /^Unrecognized keys?: "([^"]+)"/.exec(message)?.[1]
     const offset = offsetOf(document, wrong === undefined ? keys : [...keys, wrong])
-    return { line: offset === undefined ? 1 : counter.linePos(offset).line, message: path === '' ? message : `${path}: ${message}` }
+    return {
+      line: offset === undefined ? 1 : counter.linePos(offset).line,
+      message: path === '' ? message : `${path}: ${message}`,
+    }
   })
 }
 

@@ -1,7 +1,19 @@
 /** The word, shape and color of each state. Shape and word always accompany the color. */
 export type Tone = 'ok' | 'bad' | 'run' | 'wait' | 'stop' | 'idle'
 
-export type Shape = 'triangle' | 'hourglass' | 'dot' | 'arc' | 'bars' | 'caret' | 'outline' | 'check' | 'cross' | 'hand' | 'square' | 'dash'
+export type Shape =
+  | 'triangle'
+  | 'hourglass'
+  | 'dot'
+  | 'arc'
+  | 'bars'
+  | 'caret'
+  | 'outline'
+  | 'check'
+  | 'cross'
+  | 'hand'
+  | 'square'
+  | 'dash'
 
 export interface Look {
   readonly word: string

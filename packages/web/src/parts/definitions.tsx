@@ -3,7 +3,11 @@ import type { ReactElement, ReactNode } from 'react'
 import styles from './parts.module.css'
 
 /** Shows the entries that have a value. */
-export function Definitions({ entries }: { readonly entries: readonly (readonly [name: string, value: ReactNode])[] }): ReactElement {
+export function Definitions({
+  entries,
+}: {
+  readonly entries: readonly (readonly [name: string, value: ReactNode])[]
+}): ReactElement {
   return (
     <dl className={styles['definitions']}>
       {entries

@@ -17,7 +17,16 @@ export interface FormDialogProps {
   readonly children: ReactNode
 }
 
-export function FormDialog({ title, verb, tone = 'primary', off, isBusy, onSubmit, onClose, children }: FormDialogProps): ReactElement {
+export function FormDialog({
+  title,
+  verb,
+  tone = 'primary',
+  off,
+  isBusy,
+  onSubmit,
+  onClose,
+  children,
+}: FormDialogProps): ReactElement {
   const id = useId()
   return (
     <Dialog

@@ -84,7 +84,13 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }): ReactElemen
 }
 
 /** Says that builds are paused, why, and ends it. */
-export function Pause({ settings, waiting }: { readonly settings: AccountSettings; readonly waiting: number }): ReactElement | null {
+export function Pause({
+  settings,
+  waiting,
+}: {
+  readonly settings: AccountSettings
+  readonly waiting: number
+}): ReactElement | null {
   const off = useOff('manage-account')
   const resume = useMutation({
     mutationFn: () => setPause({ pauseBuilds: false }),
@@ -97,7 +103,10 @@ export function Pause({ settings, waiting }: { readonly settings: AccountSetting
       <p>
         <strong>New builds are paused{settings.pauseReason === undefined ? '.' : ': '}</strong>
         {settings.pauseReason !== undefined && <bdi>{settings.pauseReason}</bdi>}
-        <span className="quiet"> {waiting === 0 ? 'No build waits.' : `${plural(waiting, 'build')} ${waiting === 1 ? 'waits' : 'wait'}.`}</span>
+        <span className="quiet">
+          {' '}
+          {waiting === 0 ? 'No build waits.' : `${plural(waiting, 'build')} ${waiting === 1 ? 'waits' : 'wait'}.`}
+        </span>
       </p>
       <Button off={off} isBusy={resume.isPending} onClick={() => resume.mutate()}>
         Let builds start

@@ -35,7 +35,9 @@ export function Settings({ settings }: Pick<SystemState, 'settings'>): ReactElem
   return (
     <section className={styles['stack']} aria-label="Settings">
       <h2>Settings</h2>
-      <p className="quiet">{changed === 0 ? 'All settings have their defaults.' : `${changed} of ${rows.length} differ from their default.`}</p>
+      <p className="quiet">
+        {changed === 0 ? 'All settings have their defaults.' : `${changed} of ${rows.length} differ from their default.`}
+      </p>
       <Table
         caption="Settings of the account with their defaults"
         rows={rows}
@@ -44,7 +46,8 @@ export function Settings({ settings }: Pick<SystemState, 'settings'>): ReactElem
           { head: 'Setting', cell: ({ name }) => <span className="mono">{name}</span> },
           {
             head: 'Value',
-            cell: ({ value, differs }) => (differs ? <strong className="mono">{value}</strong> : <bdi className="mono">{value}</bdi>),
+            cell: ({ value, differs }) =>
+              differs ? <strong className="mono">{value}</strong> : <bdi className="mono">{value}</bdi>,
           },
           { head: 'Default', cell: (row) => <span className="mono quiet">{row.default}</span> },
         ]}

@@ -81,8 +81,8 @@ function State({ system }: { readonly system: SystemState }): ReactElement {
       <section className={styles['stack']} aria-label="Support">
         <h2>Support</h2>
         <p className="quiet">
-          The server makes no support bundle. These commands collect the same facts: the state of the server, and the diagnostics of a
-          Runner in an archive without secrets.
+          The server makes no support bundle. These commands collect the same facts: the state of the server, and the diagnostics
+          of a Runner in an archive without secrets.
         </p>
         <Command text="windlass get system -o json > system.json" />
         <Command text="windlass runner bundle -f runner-bundle.tar.gz" />

@@ -93,7 +93,11 @@ export const runtimeCommands = [
       cluster: text('-c, --cluster <name>', 'Name of its cluster'),
       description: text('-d, --description <text>', 'Description of the change, shown in the history'),
     },
-    examples: ['windlass patch re prod/builds -f re.yaml', 'windlass patch re prod/builds --default', 'windlass patch re prod/builds --capacity 20'],
+    examples: [
+      'windlass patch re prod/builds -f re.yaml',
+      'windlass patch re prod/builds --default',
+      'windlass patch re prod/builds --capacity 20',
+    ],
     run: async (invocation) => (await import('./action.ts')).patchRuntime(invocation),
   }),
   command('delete runtimes', {
