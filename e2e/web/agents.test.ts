@@ -65,6 +65,8 @@ test('connecting a cluster makes a limited key, shows commands with the address 
   await progress.getByText('agent created').waitFor()
   await admin.installations.report(id, { event: 'runtime-installed', status: 'failure', message: 'quota exceeded' })
   await progress.getByText('quota exceeded').waitFor()
+  await admin.agents.create({ name: 'prod_windlass' })
+  await dialog.getByText('Never seen').waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
   expect(await page.content()).not.toContain(key)

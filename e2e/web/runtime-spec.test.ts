@@ -23,7 +23,9 @@ test('a specification says where each value comes from, and refuses a wrong key 
   const cells = (field: string) => values.getByRole('row').filter({ has: page.getByText(field, { exact: true }) })
   expect(await cells('capacity').getByRole('cell').allTextContents()).toEqual(['capacity', '2', 'this runtime'])
   expect(await cells('runtimeScheduler.envVars.ZONE').getByRole('cell').nth(2).textContent()).toBe('system/corp')
-  expect(await cells('runtimeScheduler.image').getByRole('cell').nth(2).textContent()).toBe('system/default')
+  expect(await cells('dockerDaemonScheduler.defaultDindResources.requests.cpu').getByRole('cell').nth(2).textContent()).toBe(
+    'system/default',
+  )
   const { text } = await windlass(web.server, ['get', 're', 'team/spec', '--origins'])
   expect(text).toMatch(/^runtimeScheduler\.envVars\.ZONE +"north" +system\/corp$/m)
   await page.getByRole('button', { name: 'Edit the own layer' }).click()
@@ -37,7 +39,10 @@ test('a specification says where each value comes from, and refuses a wrong key 
     '  imagine: x',
   )
   await area.fill('capacity: [')
-  await problems.getByRole('button', { name: /^Line 1/ }).waitFor()
+  await problems
+    .getByRole('button', { name: /^Line 1/ })
+    .first()
+    .waitFor()
   expect(await page.getByRole('button', { name: 'Save the specification' }).getAttribute('aria-disabled')).toBe('true')
   expect((await admin.runtimes.get('team/spec')).version).toBe(1)
   expect(seen).toEqual([])

@@ -75,10 +75,10 @@ test('a pause with its reason is on every waiting build, and its end starts them
   await pause.getByText('upgrade of the database').waitFor()
   const room = page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'System' })
   await expect.poll(() => room.getAttribute('aria-description')).toContain('New builds are paused: upgrade of the database.')
-  for (const branch of ['one', 'two', 'three']) await web.server.submit({ branch })
+  for (const branch of ['fix-1', 'fix-2', 'fix-3']) await web.server.submit({ branch })
   await page.goto('/builds')
   const rows = page.getByRole('list', { name: 'Builds' }).getByRole('listitem')
-  for (const branch of ['one', 'two', 'three'])
+  for (const branch of ['fix-1', 'fix-2', 'fix-3'])
     await rows
       .filter({ hasText: branch })
       .getByText('Waits: New builds of the account are paused: upgrade of the database')

@@ -11,7 +11,7 @@ import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { useOff } from '../shell/use-off.ts'
-import { connectCommands, isLoopback, KEY_FILE, nameProblem, type Way } from './connect-commands.ts'
+import { agentName, connectCommands, isLoopback, KEY_FILE, nameProblem, type Way } from './connect-commands.ts'
 import styles from './fleet.module.css'
 import { InstallationProgress } from './installation-progress.tsx'
 import { Secret } from './secret.tsx'
@@ -58,6 +58,7 @@ function Connect(): ReactElement {
         token={make.data.token}
         isLoopbackUrl={isLoopback(url)}
         since={make.data.startedAt}
+        agent={agentName({ cluster, namespace })}
       />
     )
   return (
@@ -129,9 +130,11 @@ interface InstructionsProps {
   readonly isLoopbackUrl: boolean
   /** Installations that started before belong to somebody else. Epoch milliseconds. */
   readonly since: number
+  /** Name that the commands give to the agent. */
+  readonly agent: string
 }
 
-function Instructions({ commands, token, isLoopbackUrl, since }: InstructionsProps): ReactElement {
+function Instructions({ commands, token, isLoopbackUrl, since, agent }: InstructionsProps): ReactElement {
   return (
     <div className={styles['stack']}>
       <p>
@@ -144,7 +147,7 @@ function Instructions({ commands, token, isLoopbackUrl, since }: InstructionsPro
       ))}
       {isLoopbackUrl && <Unreachable url={location.origin} />}
       <h3>Progress</h3>
-      <InstallationProgress since={since} />
+      <InstallationProgress since={since} agent={agent} />
     </div>
   )
 }

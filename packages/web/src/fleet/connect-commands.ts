@@ -13,11 +13,17 @@ interface Connection {
   readonly namespace: string
 }
 
+/** Returns the name of the agent, as the wizard gets it and the chart makes it. */
+export function agentName({ cluster, namespace }: Pick<Connection, 'cluster' | 'namespace'>): string {
+  return `${cluster}_${namespace}`
+}
+
 /** Returns the commands in their order. They need the key in `KEY_FILE`. */
-export function connectCommands(way: Way, { url, cluster, namespace }: Connection): string[] {
+export function connectCommands(way: Way, connection: Connection): string[] {
+  const { url, cluster, namespace } = connection
   if (way === 'wizard')
     return [
-      `windlass runner init --url ${url} --token-file ${KEY_FILE} --name ${cluster}_${namespace} --runtime-name ${cluster}/${namespace} --kube-namespace ${namespace}`,
+      `windlass runner init --url ${url} --token-file ${KEY_FILE} --name ${agentName(connection)} --runtime-name ${cluster}/${namespace} --kube-namespace ${namespace}`,
     ]
   return [
     `kubectl create namespace ${namespace}`,

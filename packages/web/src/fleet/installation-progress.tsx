@@ -1,34 +1,52 @@
-/** The installations that were reported since a time, with their events. */
+/** The installations that were reported since a time, with their events, and the agent that they register. */
 import { useQuery } from '@tanstack/react-query'
 import type { Installation } from '@windlass/protocol'
 import type { ReactElement } from 'react'
-import { lookOfInstallation } from '../looks/states.ts'
+import { Link } from 'wouter'
+import { lookOfAgent, lookOfInstallation } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
-import { AgentTable } from './agent-table.tsx'
+import { paths } from '../url/paths.ts'
 import styles from './fleet.module.css'
 import { fleet } from './queries.ts'
 
 /** Clocks of browsers and servers differ. Milliseconds. */
 const SKEW_MS = 60_000
 
-export function InstallationProgress({ since }: { readonly since: number }): ReactElement {
+interface ProgressProps {
+  /** Installations that started before belong to somebody else. Epoch milliseconds. */
+  readonly since: number
+  /** Name of the agent that is installed. */
+  readonly agent: string
+}
+
+export function InstallationProgress({ since, agent }: ProgressProps): ReactElement {
   const { data, error } = useQuery(fleet.installations())
-  const agents = useQuery(queries.agents())
+  const { data: agents } = useQuery(queries.agents())
   const own = (data?.items ?? []).filter(({ createdAt }) => createdAt >= since - SKEW_MS)
-  const isNew = agents.data?.items.some(({ createdAt }) => createdAt >= since - SKEW_MS) === true
+  const registered = agents?.items.find(({ name }) => name === agent)
   return (
     <>
       {data === undefined && error !== null && <Problem error={error} />}
-      {own.length === 0 && !isNew && (
+      {own.length === 0 && registered === undefined && (
         <p className="quiet">Nothing is reported yet. This changes by itself once the command runs.</p>
       )}
       {own.map((installation) => (
         <OneInstallation key={installation.id} installation={installation} />
       ))}
-      {isNew && <AgentTable />}
+      {registered !== undefined && (
+        <p className={styles['facts']}>
+          <Status look={lookOfAgent(registered.status)} />
+          <span>
+            agent{' '}
+            <Link href={paths.agent(registered.name)}>
+              <bdi>{registered.name}</bdi>
+            </Link>
+          </span>
+        </p>
+      )}
     </>
   )
 }
