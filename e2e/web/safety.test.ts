@@ -64,9 +64,15 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
   await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
   await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
+  const hostile = PAYLOADS.join(' ').slice(0, 900)
+  const { name, type, agent } = await scene.admin.runtimes.get('local')
+  const spec = { description: hostile, runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } } }
+  await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
+  await scene.admin.settings.put({ ...(await scene.admin.settings.get()), pauseBuilds: true, pauseReason: hostile.slice(0, 500) })
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
+    ...FLEET_SCREENS,
     '/pipelines',
     ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
     `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
@@ -86,6 +92,8 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     ).toEqual([0, false])
   }
   expect(seen).toEqual([])
+  const { pauseReason: _, ...settings } = await scene.admin.settings.get()
+  await scene.admin.settings.put({ ...settings, pauseBuilds: false })
 })
 
 /** Width of a cell of the terminal, nearly. Pixels. */
@@ -161,11 +169,19 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
+const FLEET_SCREENS = [
+  '/runtimes',
+  ...['', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
+  '/agents/agent',
+  '/system',
+]
 const OTHER_SCREENS = [
   '/pipelines',
   '/pipelines/-/new',
   ...PIPELINE_TABS.map((tab) => `/pipelines/demo/safety${tab}`),
   '/approvals',
+  '/runtimes?connect=true',
+  ...FLEET_SCREENS,
 ]
 
 test.each([

@@ -23,6 +23,7 @@ const BUDGETS_KB = {
   viewer: 45,
   editor: 200,
   'language worker': 150,
+  'spec-editor': 40,
   terminal: 110,
   other: 30,
 } as const
@@ -55,7 +56,11 @@ function withImports(key: string, manifest: Readonly<Record<string, Chunk>>, fou
 }
 
 /** Chunks with a budget of their own, by the module that names them. */
-const OWN_BUDGETS: Readonly<Record<string, number>> = { viewer: BUDGETS_KB.viewer, 'document-editor': BUDGETS_KB.editor }
+const OWN_BUDGETS: Readonly<Record<string, number>> = {
+  viewer: BUDGETS_KB.viewer,
+  'document-editor': BUDGETS_KB.editor,
+  'spec-editor': BUDGETS_KB['spec-editor'],
+}
 
 function limitOf(name: string | undefined): number {
   return OWN_BUDGETS[name ?? ''] ?? BUDGETS_KB.other

@@ -1,5 +1,6 @@
 /** Breakpoints as the page chooses them and as commands write them. */
 import type { BuildStep, DebugPhase, DebugSettings } from '@windlass/protocol'
+import { shellWord } from '../parts/shell-word.ts'
 
 export const PHASES = [
   ['before', 'Before', 'before the step and its services'],
@@ -31,11 +32,7 @@ export function toSteps(chosen: Chosen): Record<string, DebugPhase[]> {
 
 /** Returns the options of a command with these breakpoints. */
 export function toFlags(chosen: Chosen, onFailure: boolean): string {
-  return [...[...chosen].toSorted().map((key) => ` --break ${quote(key)}`), ...(onFailure ? [' --on-failure'] : [])].join('')
-}
-
-function quote(text: string): string {
-  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+  return [...[...chosen].toSorted().map((key) => ` --break ${shellWord(key)}`), ...(onFailure ? [' --on-failure'] : [])].join('')
 }
 
 /** Returns why a step cannot stop in a phase, or undefined if it can. */

@@ -17,6 +17,9 @@ export type BuildTab = (typeof BUILD_TABS)[number]
 /** What may follow `/-/` in the address of a pipeline. */
 export type PipelinePart = 'edit' | 'trends' | 'triggers' | 'history' | 'settings' | 'run'
 
+/** Parts of a runtime, as they follow `/-/`. */
+export type RuntimePart = 'pods' | 'disks' | 'spec' | 'history'
+
 const encode = encodeURIComponent
 /** Encodes a name that may contain slashes, which stay readable. */
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')
@@ -51,7 +54,7 @@ export const paths = {
   approvals: (): string => '/approvals',
   deliveries: (id?: string): string => (id === undefined ? '/deliveries' : `/deliveries/${id}`),
   runtimes: (): string => '/runtimes',
-  runtime: (name: string): string => `/runtimes/${encodeName(name)}`,
+  runtime: (name: string, part?: RuntimePart): string => `/runtimes/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   agent: (name: string): string => `/agents/${encodeName(name)}`,
   contexts: (): string => '/contexts',
   context: (name: string): string => `/contexts/${encodeName(name)}`,
@@ -60,8 +63,8 @@ export const paths = {
   signIn: (next?: string): string => `/signin${next === undefined ? '' : `?next=${encode(next)}`}`,
 }
 
-/** Reads the name and the part of `/pipelines/{name}/-/{part}` from what follows `/pipelines/`, decoded. */
-export function readPipeline(rest: string): { readonly name: string; readonly part: string | undefined } {
+/** Reads the name and the part of `/pipelines/{name}/-/{part}` from what follows `/pipelines/`, decoded. Other nouns have the same form. */
+export function readNamed(rest: string): { readonly name: string; readonly part: string | undefined } {
   const at = rest.indexOf('/-/')
   return at === -1 ? { name: rest, part: undefined } : { name: rest.slice(0, at), part: rest.slice(at + 3) }
 }
