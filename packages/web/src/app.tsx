@@ -13,6 +13,11 @@ const BuildByNumber = late(async () => (await import('./build/build-by-number.ts
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
+const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
+const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
+const AgentScreen = late(async () => (await import('./fleet/agent-screen.tsx')).AgentScreen)
+const SystemScreen = late(async () => (await import('./system/system-screen.tsx')).SystemScreen)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
 const Deliveries = late(async () => (await import('./deliveries/deliveries.tsx')).Deliveries)
 const DeliveryScreen = late(async () => (await import('./deliveries/delivery-screen.tsx')).DeliveryScreen)
@@ -40,11 +45,17 @@ export function App(): ReactElement {
             <Route path="/b/:number">
               <BuildByNumber />
             </Route>
+            <Route path="/builds/:id/terminals/:terminal">
+              {({ id, terminal }) => <Redirect to={paths.debug(id, { terminal })} replace />}
+            </Route>
             <Route path="/builds/:id/*?">
               <BuildScreen />
             </Route>
             <Route path="/pipelines">
               <Pipelines />
+            </Route>
+            <Route path="/pipelines/-/new">
+              <NewPipeline />
             </Route>
             <Route path="/pipelines/*">
               <PipelineScreen />
@@ -66,6 +77,18 @@ export function App(): ReactElement {
             </Route>
             <Route path="/access/:part?">
               <Access />
+            </Route>
+            <Route path="/runtimes">
+              <Runtimes />
+            </Route>
+            <Route path="/runtimes/*">
+              <RuntimeScreen />
+            </Route>
+            <Route path="/agents/*">
+              <AgentScreen />
+            </Route>
+            <Route path="/system">
+              <SystemScreen />
             </Route>
             <Route component={NotHere} />
           </Switch>

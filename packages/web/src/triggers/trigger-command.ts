@@ -1,5 +1,5 @@
 /** The commands that create the triggers of the forms. Pure. */
-import { quote } from '../pipelines/run-command.ts'
+import { shellWord } from '../parts/shell-word.ts'
 
 interface GitFacts {
   readonly pipeline: string
@@ -55,5 +55,5 @@ export function toCronCommand({ pipeline, name, expression, timezone, message, g
 }
 
 function join(words: readonly string[]): string {
-  return words.map(quote).join(' ')
+  return words.map(shellWord).join(' ')
 }

@@ -1,5 +1,6 @@
 /** The triggers of a pipeline: what starts its builds, when it last did, and when it will next. */
 import { useQuery } from '@tanstack/react-query'
+import type { Pipeline } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { useSearch } from 'wouter'
 import { DeliveryList } from '../deliveries/delivery-list.tsx'
@@ -23,7 +24,7 @@ import { TriggerRow } from './trigger-row.tsx'
 import { WebhookAddresses } from './webhook-addresses.tsx'
 
 /** The tab. Its address keeps which form is open: `?new=git`, `?edit=ID` or `?test=1`. */
-export function TriggersTab({ pipeline }: { readonly pipeline: string }): ReactElement {
+export function TriggersTab({ pipeline: { name: pipeline } }: { readonly pipeline: Pipeline }): ReactElement {
   const git = useQuery(queries.triggers(pipeline))
   const cron = useQuery(triggerQueries.cron(pipeline))
   const event = useQuery(triggerQueries.event(pipeline))
