@@ -1,5 +1,6 @@
 /** What the run dialog asks for: its form, the body of the call, and the command that does the same. */
 import type { BuildInput } from '@windlass/protocol'
+import { quoteWord } from '../url/shell-words.ts'
 
 export interface RunForm {
   readonly pipeline: string
@@ -38,10 +39,5 @@ export function toRunCommand(form: RunForm, variables: Readonly<Record<string, s
     ...(trigger === '' ? [] : ['--trigger', trigger]),
     ...Object.entries(variables).flatMap(([name, value]) => ['-v', `${name}=${value}`]),
   ]
-  return words.map(quote).join(' ')
-}
-
-/** Quotes a word for a POSIX shell. */
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  return words.map(quoteWord).join(' ')
 }

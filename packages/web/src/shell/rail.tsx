@@ -38,7 +38,7 @@ export function Rail({ badges }: { readonly badges: Readonly<Record<string, numb
         <span>Windlass</span>
       </Link>
       {GROUPS.map((group) => (
-        <Rooms key={group} group={group} badges={badges} />
+        <Rooms key={group} group={group} badges={badges} isFolded={isFolded} />
       ))}
       <div className={styles['fold']}>
         <IconButton label={isFolded ? 'Open the rail' : 'Fold the rail'} onClick={toggle}>
@@ -52,9 +52,11 @@ export function Rail({ badges }: { readonly badges: Readonly<Record<string, numb
 function Rooms({
   group,
   badges,
+  isFolded,
 }: {
   readonly group: Room['group']
   readonly badges: Readonly<Record<string, number>>
+  readonly isFolded: boolean
 }): ReactElement | null {
   const [path] = useLocation()
   const rooms = ROOMS.filter((room) => room.group === group)
@@ -69,6 +71,7 @@ function Rooms({
           className={styles['room'] ?? ''}
           aria-current={isIn(room, path) ? 'page' : undefined}
           aria-label={room.name}
+          title={isFolded ? room.name : undefined}
         >
           <room.icon size={16} aria-hidden />
           <span>{room.name}</span>

@@ -75,12 +75,21 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
+/** Elements that act on Enter themselves. */
+const PRESSABLE = 'a[href], button, summary, [role="option"], [role="menuitem"]'
+
+function isPressed(event: KeyboardEvent): boolean {
+  return event.key === 'Enter' && event.target instanceof Element && event.target.closest(PRESSABLE) !== null
+}
+
 function onKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing) return
+  if (event.defaultPrevented || event.isComposing || isPressed(event)) return
   const key = nameOfKey(event)
+  // Escape and Enter are not characters, so the switch for single keys does not concern them.
   const isSingle = !key.startsWith('Ctrl+') && !key.startsWith('Alt+')
+  const isCharacter = isSingle && [...event.key].length === 1
   const isCovered = document.querySelector('[role="dialog"], [role="menu"]') !== null
-  if (isSingle && (!singleKeys.get() || isTyping(event.target) || isCovered)) return
+  if (isSingle && ((isCharacter && !singleKeys.get()) || isTyping(event.target) || isCovered)) return
   const sequence = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ${key}` : undefined
   const all = groups
     .get()
