@@ -19,6 +19,7 @@ import { logSearch } from './log-search.ts'
 import { manyAttempts } from './many-attempts.ts'
 import { manyBuilds } from './many-builds.ts'
 import { masking } from './masking.ts'
+import { pagePaint } from './page-paint.ts'
 import { podOrder } from './pod-order.ts'
 import { secondBuild } from './second-build.ts'
 import { starts } from './starts.ts'
@@ -35,6 +36,7 @@ export const LINES: readonly Line[] = [
   logMillion,
   logFollow,
   logSearch,
+  pagePaint,
   lineLatency,
   debugEcho,
   language,

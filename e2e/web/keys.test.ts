@@ -38,6 +38,9 @@ const ON_LIST: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   },
   k: async (page) => {
     const first = await page.locator('[data-build]').first().getAttribute('data-build')
+    await page.keyboard.press('j')
+    await expect.poll(() => rowOfCursor(page)).not.toBe(first)
+    await page.keyboard.press('k')
     await expect.poll(() => rowOfCursor(page)).toBe(first)
   },
   Enter: (page) => at(page, `/builds/${build.id}`),
