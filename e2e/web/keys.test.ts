@@ -217,7 +217,7 @@ test('@ lists people, : goes to a line of the log, ? lists keys, and more than 1
   await using opened = await web.open()
   const { page } = opened
   await page.goto(`/builds/${build.id}/steps/unit_tests`)
-  await page.getByRole('table', { name: /Log/i }).waitFor()
+  await page.getByRole('table', { name: /^Lines of/ }).waitFor()
   await page.keyboard.press('Control+k')
   const field = page.getByRole('combobox')
   await field.fill('?')

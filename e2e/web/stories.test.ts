@@ -198,7 +198,7 @@ test('a change of status is told to screen readers once, and the log, the steps 
   await page.waitForTimeout(500)
   const said = await page.evaluate(() => (window as unknown as { __said: string[] }).__said)
   expect(said.filter((text) => text !== '')).toEqual(['Succeeded'])
-  const log = page.getByRole('table', { name: /log/i })
+  const log = page.getByRole('table', { name: /^Lines of/ })
   expect(await log.getAttribute('aria-rowcount')).toMatch(/^\d+$/)
   const indexes = await log.getByRole('row').evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-rowindex')))
   expect(indexes.slice(0, 2)).toEqual(['1', '2'])

@@ -80,6 +80,7 @@ function Content({ start, onClose, onHelp }: PaletteProps): ReactElement {
         aria-activedescendant={entries.length === 0 ? undefined : `palette-${index}`}
         placeholder="Pages and names, # build, > action, @ person, : line, ? keys"
         value={typed}
+        onFocus={({ currentTarget }) => currentTarget.setSelectionRange(currentTarget.value.length, currentTarget.value.length)}
         onChange={(event) => {
           setTyped(event.target.value)
           setChosen(undefined)
