@@ -93,7 +93,7 @@ function Form({ runtime, limit, onDone }: RaiseCapacityProps & { readonly onDone
           Leave it
         </Button>
       </div>
-      <p className="quiet">
+      <p className={styles['note']}>
         The same on the command line, with the new value of <code>capacity</code> in the file:
       </p>
       <Command text={`windlass get re ${quoteWord(runtime)} -o yaml > re.yaml`} />

@@ -46,10 +46,9 @@ function Content({ start, onClose, onHelp }: PaletteProps): ReactElement {
   const [typed, setTyped] = useState(start)
   const [chosen, setChosen] = useState<string>()
   const entries = useEntries(typed, onHelp)
-  const index = Math.max(
-    0,
-    entries.findIndex(({ id }) => id === chosen),
-  )
+  const found = entries.findIndex(({ id }) => id === chosen)
+  const firstPossible = entries.findIndex(({ off }) => off === undefined)
+  const index = Math.max(0, found === -1 ? firstPossible : found)
   const list = useRef<HTMLUListElement>(null)
   useEffect(() => {
     list.current?.children[index]?.scrollIntoView({ block: 'nearest' })
