@@ -19,11 +19,12 @@ import { logSearch } from './log-search.ts'
 import { manyAttempts } from './many-attempts.ts'
 import { manyBuilds } from './many-builds.ts'
 import { masking } from './masking.ts'
-import { pagePaint } from './page-paint.ts'
 import { podOrder } from './pod-order.ts'
 import { secondBuild } from './second-build.ts'
 import { starts } from './starts.ts'
 import { taskHandover } from './task-handover.ts'
+import { webBuilds } from './web-builds.ts'
+import { webLog } from './web-log.ts'
 import { webhooks } from './webhooks.ts'
 import { warmPool } from './warm-pool.ts'
 
@@ -36,7 +37,8 @@ export const LINES: readonly Line[] = [
   logMillion,
   logFollow,
   logSearch,
-  pagePaint,
+  webLog,
+  webBuilds,
   lineLatency,
   debugEcho,
   language,
