@@ -107,6 +107,37 @@ test('the other keys to places lead there (W012)', async () => {
   }
 })
 
+/** What keys must do on a build that failed. */
+const ON_BUILD: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
+  '1': (page) => page.locator('nav [aria-current="page"]', { hasText: 'Steps' }).waitFor(),
+  '2': (page) => page.waitForURL(`**/builds/${build.id}/*`),
+  e: (page) => page.waitForURL('**/steps/unit_tests'),
+  j: (page) => page.waitForURL('**/steps/*'),
+  k: (page) => page.waitForURL('**/steps/*'),
+  t: (page) => page.getByText('The build has ended.').first().waitFor(),
+  y: (page) => page.getByText(/^Copied the address\.$|^The browser does not allow copying here\.$/).waitFor(),
+  '/': (page) =>
+    expect.poll(() => page.getByLabel('Search the log').evaluate((field) => field === document.activeElement)).toBe(true),
+}
+
+test('the keys of a build that the help lists do what it says (W012)', async () => {
+  await using opened = await web.open()
+  const { page } = opened
+  const openBuild = async (): Promise<void> => {
+    await page.goto(`/builds/${build.id}`)
+    await page.getByRole('table', { name: /^Lines of/ }).waitFor()
+  }
+  await openBuild()
+  const listed = await listedKeys(page)
+  for (const [keys, shows] of Object.entries(ON_BUILD)) {
+    expect(listed).toContain(keys)
+    await openBuild()
+    await press(page, keys)
+    await shows(page)
+  }
+  expect(opened.seen).toEqual([])
+})
+
 test('Shift+x selects from the last selected build to the cursor (W012)', async () => {
   await using opened = await web.open()
   const { page } = opened
