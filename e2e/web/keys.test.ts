@@ -271,7 +271,7 @@ test('@ lists people, : goes to a line of the log, ? lists keys, and more than 1
   expect(opened.seen).toEqual([])
 })
 
-test('the first steps have the address of the server, are ticked when they are done, and go for good with Hide', async () => {
+test('the first steps have the address of the server, are ticked when they are done, and stay hidden after Hide', async () => {
   await using own = await openWebScene()
   await passBuild(own.server)
   await own.server.admin.pipelines.delete('demo/app')

@@ -1,4 +1,4 @@
-/** The three commands that lead to a first build. They stay below the list until all are done or somebody hides them. */
+/** The three commands that lead to a first build. They stay below the list until all are done or the user hides them. */
 import { useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
 import { useEffect, useState, type ReactElement } from 'react'
