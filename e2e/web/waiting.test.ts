@@ -225,7 +225,7 @@ test('the waiting box has the causes in the order of election, and raising the c
   })
   await scene.admin.builds.terminate(offline.id)
   await box.getByRole('button', { name: 'Raise capacity' }).click()
-  await page.getByLabel('Builds at once').fill('3')
+  await page.getByLabel('Builds that run at the same time').fill('3')
   await page.getByRole('button', { name: 'Save the capacity' }).click()
   await box.waitFor({ state: 'detached' })
   expect((await scene.admin.runtimes.get('local')).spec).toMatchObject({ capacity: 3 })

@@ -1,6 +1,6 @@
 /** The command line that lists the same builds as the page. */
 import { isUnfiltered, type BuildFilter } from '../url/build-filter.ts'
-import { quoteWord } from '../url/shell-words.ts'
+import { shellWord } from '../parts/shell-word.ts'
 
 /** Returns the command; undefined for filters that it has no options for. */
 export function toListCommand(filter: BuildFilter): string | undefined {
@@ -30,5 +30,5 @@ export function toListCommand(filter: BuildFilter): string | undefined {
     ...(from === undefined ? [] : ['--since', new Date(from).toISOString()]),
     ...(to === undefined ? [] : ['--until', new Date(to).toISOString()]),
   ]
-  return words.map(quoteWord).join(' ')
+  return words.map(shellWord).join(' ')
 }

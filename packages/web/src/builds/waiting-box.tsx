@@ -68,9 +68,7 @@ function Cause({ cause, now }: { readonly cause: QueueCause; readonly now: numbe
       </div>
       <div className={styles['links']}>
         {holders[0] !== undefined && <Link href={paths.build(holders[0].id)}>Open #{holders[0].number}</Link>}
-        {reason === 'runtime-capacity' && runtime !== undefined && limit !== undefined && (
-          <RaiseCapacity runtime={runtime} limit={limit} />
-        )}
+        {reason === 'runtime-capacity' && runtime !== undefined && <RaiseCapacity runtime={runtime} />}
         {OF_RUNTIMES.has(reason) && runtime !== undefined && <Link href={paths.runtime(runtime)}>Open {runtime}</Link>}
         {OF_PIPELINES.has(reason) && pipeline !== undefined && <Link href={paths.pipeline(pipeline)}>Open {pipeline}</Link>}
         {first !== undefined && waiting === 1 ? (

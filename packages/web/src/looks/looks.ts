@@ -1,7 +1,8 @@
 /** Theme and density, kept in this browser. `boot.js` reads them before the first paint. */
 import { createStore, useStore } from '../server/store.ts'
 
-const KEY = 'windlass.looks'
+/** Where the browser keeps the looks. */
+export const LOOKS_KEY = 'windlass.looks'
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
@@ -31,15 +32,29 @@ export function useLooks(): Looks {
 
 /** Changes the document, and keeps the choice unless storage is blocked. */
 export function setLooks(next: Looks): void {
+  show(next)
+  try {
+    localStorage.setItem(LOOKS_KEY, JSON.stringify(next))
+  } catch {
+    // The choice holds until the page is closed.
+  }
+}
+
+/** Shows the theme and density of a text of the storage, which another document has changed. */
+export function showStoredLooks(stored: string | null): void {
+  try {
+    const { theme, density } = JSON.parse(stored ?? '{}') as Partial<Looks>
+    show({ theme: theme ?? 'system', density: density ?? 'comfortable' })
+  } catch {
+    // Something else is stored there; the looks stay.
+  }
+}
+
+function show(next: Looks): void {
   const { dataset } = document.documentElement
   if (next.theme === 'system') delete dataset['theme']
   else dataset['theme'] = next.theme
   if (next.density === 'compact') dataset['density'] = next.density
   else delete dataset['density']
   looks.set(next)
-  try {
-    localStorage.setItem(KEY, JSON.stringify(next))
-  } catch {
-    // The choice holds until the page is closed.
-  }
 }

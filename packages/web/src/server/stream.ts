@@ -162,6 +162,12 @@ export function useLiveness(): Liveness {
   return useStore(liveness)
 }
 
+/** Calls `read` with the liveness now and after each change. Returns a function that ends this. */
+export function observeLiveness(read: (liveness: Liveness) => void): () => void {
+  read(liveness.get())
+  return liveness.subscribe(() => read(liveness.get()))
+}
+
 /** Name of the channel on which tabs of this server tell that they open their stream. */
 const TABS = 'windlass.streams'
 

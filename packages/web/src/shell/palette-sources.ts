@@ -37,7 +37,7 @@ export function foundEntries(found: SearchResults | undefined, go: Go): PaletteE
 function pathOfName(kind: string, name: string): string {
   if (kind === 'pipeline') return paths.pipeline(name)
   if (kind === 'project') return paths.builds({ project: [name] })
-  if (kind === 'runtime') return paths.builds({ runtime: [name] })
+  if (kind === 'runtime') return paths.runtime(name)
   return paths.context(name)
 }
 

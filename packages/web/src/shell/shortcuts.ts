@@ -74,7 +74,9 @@ export function nameOfKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKe
 /** Kinds of `input` that take no characters. */
 const WITHOUT_TEXT: ReadonlySet<string> = new Set(['checkbox', 'radio', 'button', 'submit'])
 
-function isTyping(target: EventTarget | null): boolean {
+/** Returns true in fields, also in those of a shadow root, whose events name only their host. */
+function isTyping(event: KeyboardEvent): boolean {
+  const [target] = event.composedPath()
   if (target instanceof HTMLInputElement) return !WITHOUT_TEXT.has(target.type)
   return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName))
 }
@@ -93,7 +95,7 @@ function onKey(event: KeyboardEvent): void {
   const isSingle = !key.startsWith('Ctrl+') && !key.startsWith('Alt+')
   const isCharacter = isSingle && [...event.key].length === 1
   const isCovered = document.querySelector('[role="dialog"], [role="menu"]') !== null
-  if (isSingle && ((isCharacter && !singleKeys.get()) || isTyping(event.target) || isCovered)) return
+  if (isSingle && ((isCharacter && !singleKeys.get()) || isTyping(event) || isCovered)) return
   const sequence = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ${key}` : undefined
   const all = groups
     .get()
