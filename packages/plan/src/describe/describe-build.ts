@@ -55,7 +55,8 @@ export function describeBuild(build: DescribedBuild): string {
 function describeOpen(build: DescribedBuild): string {
   const state = STATES.get(build.status)
   const why = textOf(build)
-  if (build.status === 'running') return describeRunning(build.progress)
+  if (build.status === 'running')
+    return `${describeRunning(build.progress)}${build.waiting?.reason === 'debugger' ? `: ${withoutStop(REASONS.debugger.text)}` : ''}`
   if (state !== undefined) return why === undefined ? state : `${state}: ${why}`
   const details = formatWaiting(build.waiting)
   const cause = why === undefined ? '' : `: ${withoutStop(why)}`

@@ -51,7 +51,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
       label: 'Restart from the failed steps',
       icon,
       off: restart.off ?? noFailed,
-      note: `windlass restart ${build.id} --from failed`,
+      note: `windlass restart ${build.id} --from-failed`,
       onChoose: () => restart.run({ from: 'failed' }),
     },
     ...(step === undefined || step.startsWith('.')

@@ -11,6 +11,7 @@ import { Button, IconButton } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
+import { shellWord } from '../parts/shell-word.ts'
 import styles from './build.module.css'
 import { StepLog } from './step-log.tsx'
 
@@ -77,7 +78,7 @@ function Details({ build, step }: { readonly build: Build; readonly step: BuildS
             </div>
           ))}
       </dl>
-      <Command text={`windlass logs ${build.id} ${step.name}`} />
+      <Command text={`windlass logs ${build.id} --step ${shellWord(step.name)}`} />
     </div>
   )
 }

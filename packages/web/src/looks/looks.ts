@@ -1,4 +1,6 @@
 /** Theme and density, kept in this browser. `boot.js` reads them before the first paint. */
+import { createStore, useStore } from '../server/store.ts'
+
 /** Where the browser keeps the looks. */
 export const LOOKS_KEY = 'windlass.looks'
 
@@ -12,8 +14,10 @@ export interface Looks {
   readonly density: Density
 }
 
+const looks = createStore(readLooks())
+
 /** Returns the theme and density that the document has now. */
-export function readLooks(): Looks {
+function readLooks(): Looks {
   const { theme, density } = document.documentElement.dataset
   return {
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
@@ -21,11 +25,16 @@ export function readLooks(): Looks {
   }
 }
 
+/** Returns the theme and density, and renders again when they change. */
+export function useLooks(): Looks {
+  return useStore(looks)
+}
+
 /** Changes the document, and keeps the choice unless storage is blocked. */
-export function setLooks(looks: Looks): void {
-  show(looks)
+export function setLooks(next: Looks): void {
+  show(next)
   try {
-    localStorage.setItem(LOOKS_KEY, JSON.stringify(looks))
+    localStorage.setItem(LOOKS_KEY, JSON.stringify(next))
   } catch {
     // The choice holds until the page is closed.
   }
@@ -41,10 +50,11 @@ export function showStoredLooks(stored: string | null): void {
   }
 }
 
-function show(looks: Looks): void {
+function show(next: Looks): void {
   const { dataset } = document.documentElement
-  if (looks.theme === 'system') delete dataset['theme']
-  else dataset['theme'] = looks.theme
-  if (looks.density === 'compact') dataset['density'] = looks.density
+  if (next.theme === 'system') delete dataset['theme']
+  else dataset['theme'] = next.theme
+  if (next.density === 'compact') dataset['density'] = next.density
   else delete dataset['density']
+  looks.set(next)
 }

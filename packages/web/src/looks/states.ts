@@ -41,6 +41,7 @@ const LOOKS = {
 interface State {
   readonly status: string
   readonly reason?: string | undefined
+  readonly waiting?: { readonly reason: string } | undefined
 }
 
 const TIMED_OUT: ReadonlySet<string> = new Set(['too-long', 'inactive', 'queue-expired', 'approval-timeout'])
@@ -73,12 +74,12 @@ export function lookOfInstallation(status: 'running' | 'success' | 'failure'): L
 }
 
 /** Returns the look of a build. */
-export function lookOfBuild({ status, reason }: State): Look {
+export function lookOfBuild({ status, reason, waiting }: State): Look {
   switch (status) {
     case 'elected':
       return LOOKS.starting
     case 'running':
-      return reason === 'debugger' ? LOOKS.held : LOOKS.running
+      return waiting?.reason === 'debugger' ? LOOKS.held : LOOKS.running
     case 'pending-approval':
       return LOOKS.approval
     case 'terminating':

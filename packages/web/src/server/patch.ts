@@ -56,8 +56,25 @@ function flush(): void {
     void queryClient.invalidateQueries({ queryKey: ['build', build.id], exact: true })
     if (before.status !== build.status) void queryClient.invalidateQueries({ queryKey: ['build', build.id, 'related'] })
   }
-  void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
-  void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+  refreshSums()
+}
+
+/** How often counts and the queue are read again while builds change. Milliseconds. */
+const SUMS_MS = 1_000
+let sumsTimer: ReturnType<typeof setTimeout> | undefined
+let sumsAt = -Infinity
+
+/** Reads counts and the queue again, soon after the first change and once a second while changes arrive. */
+function refreshSums(): void {
+  sumsTimer ??= setTimeout(
+    () => {
+      sumsTimer = undefined
+      sumsAt = performance.now()
+      void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
+      void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+    },
+    Math.max(0, sumsAt + SUMS_MS - performance.now()),
+  )
 }
 
 const NOUNS_MS = 500

@@ -45,7 +45,7 @@ export function Rail({ badges }: RailProps): ReactElement {
         <span>Windlass</span>
       </Link>
       {GROUPS.map((group) => (
-        <Rooms key={group} group={group} badges={badges} />
+        <Rooms key={group} group={group} badges={badges} isFolded={isFolded} />
       ))}
       <div className={styles['fold']}>
         <IconButton label={isFolded ? 'Open the rail' : 'Fold the rail'} onClick={toggle}>
@@ -56,9 +56,13 @@ export function Rail({ badges }: RailProps): ReactElement {
   )
 }
 
-function Rooms({ group, badges }: RailProps & { readonly group: Room['group'] }): ReactElement | null {
+function Rooms({
+  group,
+  badges,
+  isFolded,
+}: RailProps & { readonly group: Room['group']; readonly isFolded: boolean }): ReactElement | null {
   const state = useSession()
-  const session = state.kind === 'in' ? state.session : undefined
+  const session = state.kind === 'in' || state.kind === 'ended' ? state.session : undefined
   const rooms = ROOMS.filter(
     (room) => room.group === group && (room.right === undefined || whyNot(session, room.right) === undefined),
   )
@@ -68,7 +72,7 @@ function Rooms({ group, badges }: RailProps & { readonly group: Room['group'] })
     <div className={styles['group']}>
       <h2>{group}</h2>
       {rooms.map((room) => (
-        <RoomLink key={room.path} room={room} badge={badges[room.name] ?? 0} finding={findings[room.name]} />
+        <RoomLink key={room.path} room={room} badge={badges[room.name] ?? 0} finding={findings[room.name]} isFolded={isFolded} />
       ))}
     </div>
   )
@@ -78,9 +82,10 @@ interface RoomLinkProps {
   readonly room: Room
   readonly badge: number
   readonly finding: RoomFinding | undefined
+  readonly isFolded: boolean
 }
 
-function RoomLink({ room, badge, finding }: RoomLinkProps): ReactElement {
+function RoomLink({ room, badge, finding, isFolded }: RoomLinkProps): ReactElement {
   const [path] = useLocation()
   const link = (
     <Link
@@ -89,6 +94,7 @@ function RoomLink({ room, badge, finding }: RoomLinkProps): ReactElement {
       aria-current={isIn(room, path) ? 'page' : undefined}
       aria-label={room.name}
       aria-description={finding?.sentence}
+      title={isFolded && finding === undefined ? room.name : undefined}
     >
       <room.icon size={16} aria-hidden />
       <span>{room.name}</span>

@@ -61,18 +61,21 @@ export function SignIn(): ReactElement {
   )
 }
 
-function Forms({
+/** The ways to sign in. `isAside`: the page stays open, so that the provider of the server opens in a tab of its own. */
+export function Forms({
   provider,
+  isAside = false,
   onDone,
 }: {
   readonly provider: string | undefined
+  readonly isAside?: boolean
   readonly onDone: (session: Session) => void
 }): ReactElement {
   const [hasKey, setHasKey] = useState(false)
   return (
     <>
       {provider !== undefined && (
-        <a className={styles['provider']} href="/v1/sessions/oidc">
+        <a className={styles['provider']} href="/v1/sessions/oidc" {...(isAside && { target: '_blank' })}>
           Sign in with {provider}
         </a>
       )}
