@@ -33,12 +33,12 @@ export interface TextFieldOptions {
   readonly text: string
   readonly label: string
   readonly isReadOnly: boolean
-  onChange(text: string): void
-  complete(text: string, offset: number): Promise<Completions>
-  explain(text: string, offset: number): Promise<Explanation | undefined>
+  readonly onChange: (text: string) => void
+  readonly complete: (text: string, offset: number) => Promise<Completions>
+  readonly explain: (text: string, offset: number) => Promise<Explanation | undefined>
   /** Ctrl-S and Ctrl-Enter. */
-  onSave(): void
-  onRun(): void
+  readonly onSave: () => void
+  readonly onRun: () => void
 }
 
 export interface TextField {

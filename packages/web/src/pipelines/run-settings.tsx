@@ -19,6 +19,10 @@ const SWITCHES: readonly (readonly [RunSwitch, string])[] = [
   ['debug', 'Debug run: stop at the breakpoints of the document'],
 ]
 
+function switched(name: RunSwitch, isOn: boolean): Partial<Record<RunSwitch, boolean>> {
+  return { [name]: isOn }
+}
+
 export function RunSettings({ values, steps, onChange }: RunSettingsProps): ReactElement {
   const id = useId()
   const isUsed =
@@ -75,7 +79,7 @@ export function RunSettings({ values, steps, onChange }: RunSettingsProps): Reac
       <div className={styles['switches']}>
         {SWITCHES.map(([name, label]) => (
           <label key={name} className={styles['check']}>
-            <input type="checkbox" checked={values[name]} onChange={({ target }) => onChange({ [name]: target.checked })} />
+            <input type="checkbox" checked={values[name]} onChange={({ target }) => onChange(switched(name, target.checked))} />
             {label}
           </label>
         ))}

@@ -60,6 +60,12 @@ export interface SettingsForm {
   readonly startedBy: string
 }
 
+/** Fields of the form that are texts. */
+export type TextName = Exclude<
+  { [K in keyof SettingsForm]: SettingsForm[K] extends string ? K : never }[keyof SettingsForm],
+  'restart'
+>
+
 const MINUTE_MS = 60_000
 const MASK = '*****'
 

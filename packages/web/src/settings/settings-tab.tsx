@@ -16,7 +16,16 @@ import { useAway } from '../shell/away-bar.tsx'
 import { paths } from '../url/paths.ts'
 import { Badge } from './badge.tsx'
 import { DangerZone } from './danger-zone.tsx'
-import { DOCUMENT_FIELDS, findWrong, OPTIONS, readForm, writeForm, type DocumentField, type SettingsForm } from './form.ts'
+import {
+  DOCUMENT_FIELDS,
+  findWrong,
+  OPTIONS,
+  readForm,
+  writeForm,
+  type DocumentField,
+  type SettingsForm,
+  type TextName,
+} from './form.ts'
 import styles from './settings.module.css'
 import { VariablesForm } from './variables-form.tsx'
 
@@ -101,6 +110,12 @@ function Section({ title, children }: { readonly title: string; readonly childre
   )
 }
 
+/** Returns the change of one field. */
+function one<K extends string, V>(name: K, value: V): Partial<Record<K, V>> {
+  const change: Partial<Record<string, V>> = { [name]: value }
+  return change as Partial<Record<K, V>>
+}
+
 interface SectionsProps {
   readonly form: SettingsForm
   /** Fields of `spec` that the document writes. Undefined if it only has steps. */
@@ -112,13 +127,13 @@ function Sections({ form, written, change }: SectionsProps): ReactElement {
   // A `kind: pipeline` document replaces all settings below; an inline document none.
   const isDocument = written !== undefined
   const inDocument = (field: DocumentField): boolean => written?.includes(DOCUMENT_FIELDS[field]) ?? false
-  const text = (name: keyof SettingsForm, label: string, hint: string, isOff: boolean): ReactElement => (
+  const text = (name: TextName, label: string, hint: string, isOff: boolean): ReactElement => (
     <Field
       label={label}
       hint={isOff ? `${hint}. The document sets it.` : hint}
-      value={String(form[name])}
+      value={form[name]}
       disabled={isOff}
-      onChange={(event) => change({ [name]: event.target.value })}
+      onChange={({ target }) => change(one<TextName, string>(name, target.value))}
     />
   )
   const check = (name: 'replaces' | 'isPublic', label: string): ReactElement => (
@@ -127,7 +142,7 @@ function Sections({ form, written, change }: SectionsProps): ReactElement {
         type="checkbox"
         checked={form[name]}
         disabled={isDocument}
-        onChange={({ target }) => change({ [name]: target.checked })}
+        onChange={({ target }) => change(one<'replaces' | 'isPublic', boolean>(name, target.checked))}
       />
       {label}
     </label>
