@@ -5,11 +5,14 @@
  * is up to the server.
  */
 import { randomUUID } from 'node:crypto'
-import { attempt as tick, backoffMs, endsWork, isAbort, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
+import { attempt as tick, backoffMs, defined, endsWork, isAbort, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
 import { agentCalls, type AgentCalls } from '@windlass/client/agent'
-import { PROTOCOL_VERSION, VERSION, type AgentHello, type Client } from '@windlass/protocol'
+import { DISKS_FEATURE, JOBS_FEATURE, PROTOCOL_VERSION, VERSION, type AgentHello, type AgentJob, type Client, type JobResult } from '@windlass/protocol'
+import { runChecks, type CheckedAgent } from './checks.ts'
+import { openDiskReports, type DiskReporter } from './disk-reports.ts'
 import type { AttemptLeft, Executor, OpenExecutor } from './executor.ts'
 import { openFacts, type FactOutbox } from './facts.ts'
+import { openJobs, type Jobs } from './jobs.ts'
 import { openSilentEngines, type SilentEngines } from './silent-engines.ts'
 import { sweepExpired } from './sweep.ts'
 import { openTasks, type TaskTable } from './tasks.ts'
@@ -29,6 +32,10 @@ export interface AgentOptions {
   readonly waitMs?: number
   /** Interval between comparisons of the cluster with the records of the server. Milliseconds. */
   readonly sweepMs?: number
+  /** Calls a server without a token, for checks. Throws if it does not answer. */
+  readonly reach?: CheckedAgent['reach']
+  /** Interval between reports of disks. Milliseconds. */
+  readonly disksMs?: number
   /** Names of the runtimes that this agent serves; undefined if it accepts tasks of any runtime. */
   readonly runtimes?: (() => readonly string[]) | undefined
 }
@@ -70,6 +77,9 @@ class RunningAgent implements Agent {
   readonly #executor: Executor
   readonly #tasks: TaskTable
   readonly #silent: SilentEngines
+  readonly #jobs: Jobs
+  readonly #diskReports: DiskReporter | undefined
+  #serverFeatures: readonly string[] = []
   #epoch = 0
   #leaseMs = 30_000
   #heardAt = 0
@@ -100,6 +110,27 @@ class RunningAgent implements Agent {
       onGone: (ref) => this.#facts.forget(ref),
       onFenced: (error) => this.#fatal.reject(error),
     })
+    this.#jobs = openJobs({
+      run: (job, signal) => this.#runJob(job, signal),
+      server: this.#server,
+      epoch: () => this.#epoch,
+      clock,
+      log,
+      signal: this.#running.signal,
+      onFenced: (error) => this.#fatal.reject(error),
+    })
+    const { disks } = this.#executor
+    this.#diskReports =
+      disks &&
+      openDiskReports({
+        disks,
+        server: this.#server,
+        epoch: () => this.#epoch,
+        isWanted: () => this.#serverFeatures.includes(DISKS_FEATURE),
+        clock,
+        log,
+        ...defined({ everyMs: options.disksMs }),
+      })
     this.ready.catch(() => undefined)
     this.#fatal.promise.catch(() => undefined)
     this.ended = this.#run()
@@ -150,7 +181,13 @@ class RunningAgent implements Agent {
     await this.#greet()
     if (signal.aborted) return
     const session = (): { epoch: number; instance: string } => ({ epoch: this.#epoch, instance: this.#instance })
-    await Promise.all([this.#claimLoop(), this.#leaseLoop(), this.#sweepLoop(), this.#facts.send(session, signal)])
+    await Promise.all([
+      this.#claimLoop(),
+      this.#leaseLoop(),
+      this.#sweepLoop(),
+      this.#facts.send(session, signal),
+      this.#diskReports?.run(signal),
+    ])
   }
 
   /** Repeats the hello until the server answers. */
@@ -175,7 +212,7 @@ class RunningAgent implements Agent {
     const body: AgentHello = {
       protocol: PROTOCOL_VERSION,
       version: this.#options.version ?? VERSION,
-      features: [],
+      features: [JOBS_FEATURE, ...(this.#executor.disks === undefined ? [] : [DISKS_FEATURE])],
       executor: this.#executor.kind,
       instance: this.#instance,
       serverUrl: this.#options.engineServerUrl ?? this.#options.client.url,
@@ -185,6 +222,7 @@ class RunningAgent implements Agent {
     const welcome = await this.#server.hello(body, { signal: this.#running.signal })
     this.#epoch = welcome.epoch
     this.#leaseMs = welcome.leaseMs
+    this.#serverFeatures = welcome.server.features
     this.#heardAt = this.#clock.now()
     return left
   }
@@ -197,10 +235,11 @@ class RunningAgent implements Agent {
     for (let failures = 0; !signal.aborted;) {
       try {
         const request = { epoch: this.#epoch, room, waitMs }
-        const { tasks } = await this.#server.claim(request, { signal, timeoutMs: waitMs + 15_000 })
+        const { tasks, jobs = [] } = await this.#server.claim(request, { signal, timeoutMs: waitMs + 15_000 })
         failures = 0
         this.#heardAt = this.#clock.now()
         for (const task of tasks) this.#tasks.accept(task)
+        for (const job of jobs) this.#jobs.accept(job)
       } catch (error) {
         if (isFatal(error)) throw error
         if (isAbort(error)) continue
@@ -209,6 +248,20 @@ class RunningAgent implements Agent {
         await this.#pause(failures)
       }
     }
+  }
+
+  #checked(): CheckedAgent {
+    const { client, clock, reach } = this.#options
+    return { clock, serverUrl: client.url, reach }
+  }
+
+  async #runJob(job: AgentJob, signal: AbortSignal): Promise<JobResult> {
+    const { disks } = this.#executor
+    if (job.kind === 'check-agent') return { kind: job.kind, findings: await runChecks(this.#executor, job, this.#checked(), signal) }
+    if (disks === undefined) return { kind: job.kind, outcome: 'gone', message: 'This agent keeps no disks.' }
+    const removed = await disks.remove(job, signal)
+    this.#diskReports?.reportSoon()
+    return { kind: job.kind, ...removed }
   }
 
   async #leaseLoop(): Promise<void> {

@@ -42,6 +42,17 @@ export interface RuntimeFacts {
   /** Why the latest warm pair failed. */
   readonly pairProblem?: string | undefined
   readonly isPaused: boolean
+  /** Checks of the agent or of `windlass doctor` that failed. */
+  readonly failedChecks?: readonly CheckFacts[] | undefined
+}
+
+/** A check that failed. */
+export interface CheckFacts {
+  readonly check: string
+  readonly message: string
+  readonly hint?: string | undefined
+  /** When the check ran. */
+  readonly at: number
 }
 
 /** What the health of the server depends on, except its runtimes. */
