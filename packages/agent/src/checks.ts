@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Clock } from '@windlass/kit'
 import { MAX_FINDINGS } from '@windlass/protocol'
-import type { AgentCheckJob, AgentChecks, Executor } from './executor.ts'
+import type { AgentCheckJob, FoundFindings, Executor } from './executor.ts'
 import { failureMessage } from './failure-message.ts'
 
 export interface CheckedAgent {
@@ -14,7 +14,7 @@ export interface CheckedAgent {
   readonly reach?: ((url: string, signal: AbortSignal) => Promise<void>) | undefined
 }
 
-type Finding = AgentChecks[number]
+type Finding = FoundFindings[number]
 
 /** Larger clock differences are a warning. Tokens and leases use the clock of the server. */
 const SKEW_MS = 5_000
@@ -26,7 +26,7 @@ export async function runChecks(
   job: AgentCheckJob,
   agent: CheckedAgent,
   signal: AbortSignal,
-): Promise<AgentChecks> {
+): Promise<FoundFindings> {
   const skew = checkClock(job, agent.clock.now())
   const urls = [...new Set([agent.serverUrl, ...job.runtimes.map(({ engineUrl }) => engineUrl)])]
   const reached = await Promise.all(urls.map((url) => checkUrl(url, agent, signal)))

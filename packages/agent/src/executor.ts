@@ -42,7 +42,7 @@ export interface FoundDisks {
 
 type ResultOf<K extends JobResult['kind']> = Omit<Extract<JobResult, { kind: K }>, 'kind'>
 export type RemovedDisk = ResultOf<'remove-disk'>
-export type AgentChecks = ResultOf<'check-agent'>['findings']
+export type FoundFindings = ResultOf<'check-agent'>['findings']
 export type AgentCheckJob = Extract<AgentJob, { kind: 'check-agent' }>
 
 /** The disks that builds leave for later builds. */
@@ -74,7 +74,7 @@ export interface Executor {
   /** Absent if builds leave no disks. */
   readonly disks?: ExecutorDisks
   /** Checks the environment of builds, of the runtimes in the job. Changes nothing. */
-  check?(job: AgentCheckJob, signal: AbortSignal): Promise<AgentChecks>
+  check?(job: AgentCheckJob, signal: AbortSignal): Promise<FoundFindings>
   /** Returns the end of the log of an attempt's engine, or undefined if there is none. */
   lastLog?(
     ref: AttemptRef & { readonly runtime: string },

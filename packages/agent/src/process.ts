@@ -136,8 +136,10 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
 
 /** Calls the probe of a server. Throws if it does not answer as one. */
 async function reachServer(transport: Transport, url: string, signal: AbortSignal): Promise<void> {
-  const { status } = await transport({ url: `${url}/healthz`, method: 'GET', headers: {}, signal })
-  if (status !== 200) throw fault('server-unreachable', { message: `It answered with status ${status}.` })
+  const answer = await transport({ url: `${url}/healthz`, method: 'GET', headers: {}, signal })
+  await answer.text()
+  if (answer.status !== 200)
+    throw fault('server-unreachable', { message: `It answered with status ${answer.status}.` })
 }
 
 /** Returns where the renewed tokens of runtime files are stored; undefined without such files. */

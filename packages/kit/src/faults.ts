@@ -204,6 +204,11 @@ export const faults = {
     text: 'A build uses the disk.',
     hint: 'Wait for the end of the build, or terminate it.',
   },
+  'agent-checks-failed': {
+    status: 504,
+    text: 'The agent did not report its checks.',
+    hint: 'Check the logs of the agent, or run `windlass doctor` with access to the cluster.',
+  },
   'agent-not-connected': {
     status: 409,
     text: 'The agent is not connected.',

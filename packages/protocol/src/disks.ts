@@ -110,3 +110,10 @@ export const DiskRemoval = z.object({
   message: z.string(),
 })
 export type DiskRemoval = z.infer<typeof DiskRemoval>
+
+/** Returns the used share of a disk in whole percent, such as `62 %`; undefined if it is not known. */
+export function describeDiskUse({ sizeBytes, freeBytes }: Pick<Disk, 'sizeBytes' | 'freeBytes'>): string | undefined {
+  // A folder of a node can have more free space than its disk was requested with.
+  if (freeBytes === undefined || sizeBytes === 0 || freeBytes > sizeBytes) return undefined
+  return `${Math.round((1 - freeBytes / sizeBytes) * 100)} %`
+}

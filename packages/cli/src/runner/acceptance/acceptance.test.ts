@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { silentLog } from '@windlass/kit'
-import { openKube } from '@windlass/kube'
+import { evaluateRights, openKube } from '@windlass/kube'
 import { expect, test } from 'vitest'
 import { nodeCheckOf } from './network.ts'
 import { evaluateNodes } from './nodes.ts'
