@@ -200,6 +200,8 @@ export interface ContextRow {
   problem: string | null
   /** When the forge refused to renew the token; null if it did not. */
   refused_at: number | null
+  /** Null if an earlier version wrote it last. */
+  changed_by: string | null
   created_at: number
   updated_at: number
 }

@@ -49,6 +49,7 @@ import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
 import { disks } from './072-disks.ts'
 import { checks } from './073-checks.ts'
+import { contextAuthor } from './074-context-author.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -102,4 +103,5 @@ export const migrations: Record<string, Migration> = {
   '068-git-logins': gitLogins,
   '072-disks': disks,
   '073-checks': checks,
+  '074-context-author': contextAuthor,
 }
