@@ -67,7 +67,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     for (const [name, document] of Object.entries(documents))
       await putPipeline(app, {
         input: PipelineInput.parse({ name, document, ...(name === 'team/imported' && { contexts: ['my_registry'] }) }),
-        mustBeNew: true,
+        precondition: {},
       })
     expect(await showContext(app, 'my_registry')).toMatchObject({
       changedBy: 'mira',

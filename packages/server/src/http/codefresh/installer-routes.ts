@@ -192,7 +192,7 @@ function clusterRoutes(app: App): Route[] {
         behindFirewall: z.boolean().default(false),
       }),
       replies: { 200: PublicCluster },
-      async handle({ params, body, settle }) {
+      async handle({ params, body, settle, actor }) {
         const input = {
           name: body.selector,
           provider: params.provider,
