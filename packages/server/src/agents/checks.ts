@@ -66,7 +66,7 @@ export async function requestChecks(
   const now = app.clock.now()
   if (!isOnline(agent, now, app.timings.agentLeaseMs))
     throw fault('agent-not-connected', { message: `Agent "${agent.name}" is not connected.` })
-  if (!hasFeature(agent, JOBS_FEATURE))
+  if (agent.protocol !== 2 || !hasFeature(agent, JOBS_FEATURE))
     throw fault('conflict', {
       message: `Agent "${agent.name}" cannot run checks: its version or its protocol does not have them.`,
       hint: 'Upgrade the agent with its chart, or run `windlass doctor --report` with access to the cluster.',

@@ -3,7 +3,7 @@ import { backoffMs } from '@windlass/kit'
 import type { AgentJob, JobReport } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { takeRemoval } from '../disks/remove-disk.ts'
+import { noteFailedRemoval, takeRemoval } from '../disks/remove-disk.ts'
 import { jobTopic, lockJob, updateJob } from '../store/runtimes/agent-jobs.ts'
 import { taskTopic } from '../store/runtimes/tasks.ts'
 import type { AgentJobRow, AgentRow } from '../store/schema.ts'
@@ -49,6 +49,7 @@ interface Failed {
 
 async function retryLater(tx: Tx, { job, message, now }: Failed): Promise<void> {
   const failures = job.failures + 1
+  if (job.kind === 'remove-disk') await noteFailedRemoval(tx, job, message)
   const isOver = job.kind === 'check-agent' && failures >= MAX_CHECK_FAILURES
   await updateJob(tx, job.id, {
     failures,

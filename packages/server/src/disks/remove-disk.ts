@@ -86,6 +86,11 @@ async function untilDone(app: App, { id }: AgentJobRow, signal: AbortSignal): Pr
   }
 }
 
+/** Stores why the agent could not remove a disk. It tries again. */
+export async function noteFailedRemoval(tx: Tx, { subject }: AgentJobRow, message: string): Promise<void> {
+  await updateDisk(tx, subject, { removal_message: `The removal failed and is tried again: ${message}` })
+}
+
 /** Applies what the agent answered. */
 export async function takeRemoval(
   tx: Tx,

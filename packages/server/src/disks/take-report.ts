@@ -65,7 +65,7 @@ function isUnread({ runtime }: DiskRow, { failed }: DiskReport): boolean {
 
 /** Handles a disk that the agent does not have any more. One whose removal was expected is gone; another one may belong to another agent now. */
 async function forget(tx: Tx, row: DiskRow, now: number): Promise<void> {
-  if (row.state === 'removing') return updateDisk(tx, row.id, { removed_at: now })
+  if (row.state === 'removing' || row.removal_at !== null) return updateDisk(tx, row.id, { removed_at: now })
   await deleteDisk(tx, row.id)
 }
 

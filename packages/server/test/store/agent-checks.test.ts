@@ -39,7 +39,7 @@ describe.each(DATABASES)('checks of agents on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('stores what the agent found, and a new check replaces it (W079)', async () => {
+  test('stores what the agent found, and a new check replaces it', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const scene = await openChecks(app)

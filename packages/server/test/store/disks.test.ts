@@ -196,6 +196,25 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
     expect(shown).not.toHaveProperty('removal')
   })
 
+  test('says why the agent could not remove a disk, and lets it try again', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openDisks(app)
+    await tellDisks(scene, 1, [disk('stuck')])
+    await removeDisk(app, 'stuck', byAdmin)
+    const [job] = await jobsOf(scene)
+    const message = 'persistentvolumes is forbidden'
+    await takeJobReport(app, scene.agentId, { epoch: scene.epoch, jobId: job?.id ?? '', revision: 1, message })
+    expect(await show(app, 'stuck')).toMatchObject({
+      state: 'removing',
+      message: `The removal failed and is tried again: ${message}`,
+    })
+    expect(await jobsOf(scene)).toEqual([])
+    clock.advance(60_000)
+    await callOfAgents(app)
+    expect(await jobsOf(scene)).toMatchObject([{ id: job?.id, revision: 2 }])
+  })
+
   test('a disk of an agent that is away stays to be removed, with the reason', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
