@@ -5,14 +5,13 @@
  * is up to the server.
  */
 import { randomUUID } from 'node:crypto'
-import { attempt as tick, backoffMs, defined, endsWork, isAbort, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
+import { attempt as tick, backoffMs, endsWork, isAbort, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
 import { agentCalls, type AgentCalls } from '@windlass/client/agent'
-import { DISKS_FEATURE, JOBS_FEATURE, PROTOCOL_VERSION, VERSION, type AgentHello, type AgentJob, type Client, type JobResult } from '@windlass/protocol'
-import { runChecks, type CheckedAgent } from './checks.ts'
-import { openDiskReports, type DiskReporter } from './disk-reports.ts'
+import { PROTOCOL_VERSION, VERSION, type AgentHello, type Client } from '@windlass/protocol'
+import type { CheckedAgent } from './checks.ts'
 import type { AttemptLeft, Executor, OpenExecutor } from './executor.ts'
 import { openFacts, type FactOutbox } from './facts.ts'
-import { openJobs, type Jobs } from './jobs.ts'
+import { openSideWork, type SideWork } from './side-work.ts'
 import { openSilentEngines, type SilentEngines } from './silent-engines.ts'
 import { sweepExpired } from './sweep.ts'
 import { openTasks, type TaskTable } from './tasks.ts'
@@ -77,9 +76,7 @@ class RunningAgent implements Agent {
   readonly #executor: Executor
   readonly #tasks: TaskTable
   readonly #silent: SilentEngines
-  readonly #jobs: Jobs
-  readonly #diskReports: DiskReporter | undefined
-  #serverFeatures: readonly string[] = []
+  readonly #sideWork: SideWork
   #epoch = 0
   #leaseMs = 30_000
   #heardAt = 0
@@ -110,27 +107,17 @@ class RunningAgent implements Agent {
       onGone: (ref) => this.#facts.forget(ref),
       onFenced: (error) => this.#fatal.reject(error),
     })
-    this.#jobs = openJobs({
-      run: (job, signal) => this.#runJob(job, signal),
+    this.#sideWork = openSideWork({
+      executor: this.#executor,
       server: this.#server,
       epoch: () => this.#epoch,
       clock,
       log,
       signal: this.#running.signal,
+      checked: { clock, serverUrl: client.url, reach: options.reach },
+      disksMs: options.disksMs,
       onFenced: (error) => this.#fatal.reject(error),
     })
-    const { disks } = this.#executor
-    this.#diskReports =
-      disks &&
-      openDiskReports({
-        disks,
-        server: this.#server,
-        epoch: () => this.#epoch,
-        isWanted: () => this.#serverFeatures.includes(DISKS_FEATURE),
-        clock,
-        log,
-        ...defined({ everyMs: options.disksMs }),
-      })
     this.ready.catch(() => undefined)
     this.#fatal.promise.catch(() => undefined)
     this.ended = this.#run()
@@ -186,7 +173,7 @@ class RunningAgent implements Agent {
       this.#leaseLoop(),
       this.#sweepLoop(),
       this.#facts.send(session, signal),
-      this.#diskReports?.run(signal),
+      this.#sideWork.run(),
     ])
   }
 
@@ -212,7 +199,7 @@ class RunningAgent implements Agent {
     const body: AgentHello = {
       protocol: PROTOCOL_VERSION,
       version: this.#options.version ?? VERSION,
-      features: [JOBS_FEATURE, ...(this.#executor.disks === undefined ? [] : [DISKS_FEATURE])],
+      features: [...this.#sideWork.features],
       executor: this.#executor.kind,
       instance: this.#instance,
       serverUrl: this.#options.engineServerUrl ?? this.#options.client.url,
@@ -222,7 +209,7 @@ class RunningAgent implements Agent {
     const welcome = await this.#server.hello(body, { signal: this.#running.signal })
     this.#epoch = welcome.epoch
     this.#leaseMs = welcome.leaseMs
-    this.#serverFeatures = welcome.server.features
+    this.#sideWork.welcome(welcome.server.features)
     this.#heardAt = this.#clock.now()
     return left
   }
@@ -239,7 +226,7 @@ class RunningAgent implements Agent {
         failures = 0
         this.#heardAt = this.#clock.now()
         for (const task of tasks) this.#tasks.accept(task)
-        for (const job of jobs) this.#jobs.accept(job)
+        for (const job of jobs) this.#sideWork.accept(job)
       } catch (error) {
         if (isFatal(error)) throw error
         if (isAbort(error)) continue
@@ -248,20 +235,6 @@ class RunningAgent implements Agent {
         await this.#pause(failures)
       }
     }
-  }
-
-  #checked(): CheckedAgent {
-    const { client, clock, reach } = this.#options
-    return { clock, serverUrl: client.url, reach }
-  }
-
-  async #runJob(job: AgentJob, signal: AbortSignal): Promise<JobResult> {
-    const { disks } = this.#executor
-    if (job.kind === 'check-agent') return { kind: job.kind, findings: await runChecks(this.#executor, job, this.#checked(), signal) }
-    if (disks === undefined) return { kind: job.kind, outcome: 'gone', message: 'This agent keeps no disks.' }
-    const removed = await disks.remove(job, signal)
-    this.#diskReports?.reportSoon()
-    return { kind: job.kind, ...removed }
   }
 
   async #leaseLoop(): Promise<void> {

@@ -34,7 +34,9 @@ export function openJobs(options: JobOptions): Jobs {
       (result) => ({ result }),
       (error: unknown) => {
         log.warn({ err: error, jobId: job.id, kind: job.kind }, 'job failed')
-        return { message: (signal.aborted ? `The job took longer than ${JOB_MS / 1000} s.` : failureMessage(error)).slice(0, 2000) }
+        return {
+          message: (signal.aborted ? `The job took longer than ${JOB_MS / 1000} s.` : failureMessage(error)).slice(0, 2000),
+        }
       },
     )
     if (options.signal.aborted) return

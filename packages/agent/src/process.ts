@@ -138,8 +138,7 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
 async function reachServer(transport: Transport, url: string, signal: AbortSignal): Promise<void> {
   const answer = await transport({ url: `${url}/healthz`, method: 'GET', headers: {}, signal })
   await answer.text()
-  if (answer.status !== 200)
-    throw fault('server-unreachable', { message: `It answered with status ${answer.status}.` })
+  if (answer.status !== 200) throw fault('server-unreachable', { message: `It answered with status ${answer.status}.` })
 }
 
 /** Returns where the renewed tokens of runtime files are stored; undefined without such files. */

@@ -23,7 +23,11 @@ interface Given {
   readonly app?: string
 }
 
-async function addVolume(fake: FakeKube, name: string, { namespace = 'builds', annotations = {}, app = 'dind' }: Given = {}): Promise<string> {
+async function addVolume(
+  fake: FakeKube,
+  name: string,
+  { namespace = 'builds', annotations = {}, app = 'dind' }: Given = {},
+): Promise<string> {
   const created = await fake.kube().create({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -96,7 +100,9 @@ test('leaves a later disk of the same name and volumes that are no disks of its 
   const executor = executorOf(fake)
   await addVolume(fake, 'again')
   const before = fake.writes().length
-  expect(await executor.disks?.remove({ runtime: 'prod', name: 'again', uid: 'earlier' }, signal)).toMatchObject({ outcome: 'gone' })
+  expect(await executor.disks?.remove({ runtime: 'prod', name: 'again', uid: 'earlier' }, signal)).toMatchObject({
+    outcome: 'gone',
+  })
   for (const [name, given] of [
     ['database', { app: 'postgres' }],
     ['elsewhere', { namespace: 'elsewhere' }],

@@ -62,15 +62,13 @@ async function removeDisk(options: ClusterDisks, { name, uid }: DiskRef, signal:
   }
   const { outcome, why, volume } = await requestDiskRemoval({ kube, clock, name, keeps, signal })
   if (outcome === 'gone' || why === 'other') return { outcome: 'gone', message: 'The disk does not exist any more.' }
-  if (why === 'foreign')
-    throw fault('policy-refused', { message: `The volume ${name} is not a disk of builds of this agent.` })
+  if (why === 'foreign') throw fault('policy-refused', { message: `The volume ${name} is not a disk of builds of this agent.` })
   const build = Id.safeParse(volume?.metadata.annotations[NOTE.build])
   const buildId = build.success ? build.data : undefined
   if (why === 'reserved')
     return { outcome: 'in-use', message: 'The disk is reserved for a build that continues.', ...defined({ buildId }) }
   if (outcome === 'in-use') return { outcome, message: 'A build uses the disk.', ...defined({ buildId }) }
-  if (outcome === 'changed')
-    throw fault('conflict', { message: `The volume ${name} changed while its removal was requested.` })
+  if (outcome === 'changed') throw fault('conflict', { message: `The volume ${name} changed while its removal was requested.` })
   return { outcome: 'requested', message: removerOf(volume, name) }
 }
 

@@ -57,7 +57,11 @@ export interface ListQuery extends BuildFilters {
   readonly webhook?: string | undefined
   readonly repo?: string | undefined
   /** Disks. */
-  readonly disks?: { readonly runtime?: string | undefined; readonly pipeline?: string | undefined; readonly state?: DiskState | undefined }
+  readonly disks?: {
+    readonly runtime?: string | undefined
+    readonly pipeline?: string | undefined
+    readonly state?: DiskState | undefined
+  }
 }
 
 export interface Kind<T> {

@@ -45,7 +45,12 @@ export const AgentJob = z.discriminatedUnion('kind', [
     /** What each runtime of the agent needs. */
     runtimes: z
       .array(
-        z.object({ name: z.string(), namespace: z.string().optional(), storageClass: z.string().optional(), engineUrl: z.string() }),
+        z.object({
+          name: z.string(),
+          namespace: z.string().optional(),
+          storageClass: z.string().optional(),
+          engineUrl: z.string(),
+        }),
       )
       .max(50),
   }),

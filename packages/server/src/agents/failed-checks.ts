@@ -19,9 +19,7 @@ export async function readFailedChecks(query: Query, accountId: string, now: num
   const reports = await listChecks(query, accountId, now - FRESH_MS)
   if (reports.length === 0) return []
   const names = new Map((await listAgents(query, accountId)).map(({ id, name }) => [id, name]))
-  const newest = reports.filter(
-    (report) => !reports.some((other) => other.agent_id === report.agent_id && other.at > report.at),
-  )
+  const newest = reports.filter((report) => !reports.some((other) => other.agent_id === report.agent_id && other.at > report.at))
   return newest.flatMap(({ agent_id: id, at, findings }) =>
     readFindings(findings)
       .filter(({ status }) => status === 'fail')

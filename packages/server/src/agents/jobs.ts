@@ -34,7 +34,14 @@ export async function takeJobReport(app: App, agentId: string, report: JobReport
     const { result } = report
     if (result?.kind === 'remove-disk' && job.kind === 'remove-disk') await takeRemoval(tx, job, { result, now })
     else if (result?.kind === 'check-agent' && job.kind === 'check-agent')
-      await storeChecks(tx, { accountId: app.accountId, agentId, source: 'agent', by: job.requested_by, findings: result.findings, now })
+      await storeChecks(tx, {
+        accountId: app.accountId,
+        agentId,
+        source: 'agent',
+        by: job.requested_by,
+        findings: result.findings,
+        now,
+      })
     else return retryLater(tx, { job, message: report.message ?? 'The agent sent no result.', now })
     await updateJob(tx, job.id, { status: 'done', done_at: now, leased_until: null })
     tx.wake(jobTopic(job.id))
@@ -55,9 +62,7 @@ async function retryLater(tx: Tx, { job, message, now }: Failed): Promise<void> 
     failures,
     message,
     leased_until: null,
-    ...(isOver
-      ? { status: 'failed', done_at: now }
-      : { status: 'queued', available_at: now + backoffMs(BACKOFF, failures) }),
+    ...(isOver ? { status: 'failed', done_at: now } : { status: 'queued', available_at: now + backoffMs(BACKOFF, failures) }),
   })
   tx.wake(jobTopic(job.id))
   tx.wake(taskTopic(job.agent_id))

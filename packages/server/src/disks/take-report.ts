@@ -39,9 +39,7 @@ async function apply(app: App, tx: Tx, { agent, report, now }: Taken): Promise<v
   const reported = new Map(report.disks.map((disk) => [disk.uid, disk]))
   const rows = await lockDisks(tx, { accountId: app.accountId, agentId: agent.id, uids: [...reported.keys()] })
   const online = new Set(
-    (await listAgents(tx.query, app.accountId))
-      .filter((one) => isOnline(one, now, app.timings.agentLeaseMs))
-      .map(({ id }) => id),
+    (await listAgents(tx.query, app.accountId)).filter((one) => isOnline(one, now, app.timings.agentLeaseMs)).map(({ id }) => id),
   )
   const known = new Set(rows.map(({ uid }) => uid))
   for (const row of rows) {

@@ -14,7 +14,12 @@ import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 
 const signal = new AbortController().signal
 const NOW = { by: 'mira', signal: AbortSignal.abort() }
-const FAILED = { check: 'rights', status: 'fail', message: 'Missing permission to create pods.', hint: 'Upgrade the chart.' } as const
+const FAILED = {
+  check: 'rights',
+  status: 'fail',
+  message: 'Missing permission to create pods.',
+  hint: 'Upgrade the chart.',
+} as const
 
 async function openChecks(app: App, features: string[] = [JOBS_FEATURE]): Promise<Scene> {
   const scene = await openScene(app)

@@ -1,7 +1,15 @@
 /** Disks that agents report, and their removal, in the store. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DISKS_FEATURE, DiskQuery, JOBS_FEATURE, type AgentJob, type Disk, type DiskFacts, type DiskPage } from '@windlass/protocol'
+import {
+  DISKS_FEATURE,
+  DiskQuery,
+  JOBS_FEATURE,
+  type AgentJob,
+  type Disk,
+  type DiskFacts,
+  type DiskPage,
+} from '@windlass/protocol'
 import { createAgent } from '../../src/agents/agents.ts'
 import { takeJobReport } from '../../src/agents/jobs.ts'
 import type { App } from '../../src/app.ts'
@@ -17,7 +25,16 @@ const FEATURES = [JOBS_FEATURE, DISKS_FEATURE]
 const signal = new AbortController().signal
 
 function disk(name: string, more: Partial<DiskFacts> = {}): DiskFacts {
-  return { uid: `uid-of-${name}`, name, state: 'warm', sizeBytes: 2 ** 30, storageClass: 'disks', uses: 1, runtime: 'local', ...more }
+  return {
+    uid: `uid-of-${name}`,
+    name,
+    state: 'warm',
+    sizeBytes: 2 ** 30,
+    storageClass: 'disks',
+    uses: 1,
+    runtime: 'local',
+    ...more,
+  }
 }
 
 /** Says hello as a new process. */
@@ -72,7 +89,13 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
     const why = 'No disk fits: 1 in use.'
     await tellDisks(scene, 1, [
       disk('first', { buildId: build.id, pipelineId: 'p1', freeBytes: 2 ** 29, node: 'node-1', lastUsedAt: 5 }),
-      disk('second', { state: 'in-use', since: 7, whyNew: why, runtime: 'other', selector: { 'codefresh-app': 'dind', 'io.codefresh.branch_name': 'main' } }),
+      disk('second', {
+        state: 'in-use',
+        since: 7,
+        whyNew: why,
+        runtime: 'other',
+        selector: { 'codefresh-app': 'dind', 'io.codefresh.branch_name': 'main' },
+      }),
     ])
     expect(await show(app, 'first')).toMatchObject({
       agent: 'agent',
@@ -83,7 +106,12 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
       build: { id: build.id, number: build.number },
       reportedAt: app.clock.now(),
     })
-    expect(await show(app, 'second')).toMatchObject({ state: 'in-use', since: 7, whyNew: why, usableBy: 'builds on the branch main' })
+    expect(await show(app, 'second')).toMatchObject({
+      state: 'in-use',
+      since: 7,
+      whyNew: why,
+      usableBy: 'builds on the branch main',
+    })
     expect(await namesOf(app, { runtime: 'other' })).toEqual(['second'])
     expect(await namesOf(app, { pipeline: 'p1' })).toEqual(['first'])
     expect(await namesOf(app, { state: 'in-use' })).toEqual(['second'])

@@ -15,7 +15,13 @@ interface Given {
   readonly pipeline?: string
 }
 
-function volume({ phase = 'Released', policy = 'Retain', annotations = {}, namespace = 'builds', pipeline = 'p1' }: Given = {}): Volume {
+function volume({
+  phase = 'Released',
+  policy = 'Retain',
+  annotations = {},
+  namespace = 'builds',
+  pipeline = 'p1',
+}: Given = {}): Volume {
   return Volume.parse({
     metadata: {
       name: 'dind-volume-1',
@@ -71,15 +77,27 @@ test('reads size, use, node, last build, selector and why the disk is new', () =
 test.each<[string, Given, object]>([
   ['in-use', { phase: 'Bound' }, {}],
   ['in-use', { annotations: { 'windlass.io/unconfirmed': 'true' } }, {}],
-  ['removing', { policy: 'Delete', annotations: { 'windlass.io/removing-since': '2026-01-03T00:00:00Z' } }, { since: Date.parse('2026-01-03T00:00:00Z') }],
-  ['removing', { annotations: { node_requested_deletion: 'node-1' } }, { message: 'The cleaner of the node node-1 requested the removal.' }],
+  [
+    'removing',
+    { policy: 'Delete', annotations: { 'windlass.io/removing-since': '2026-01-03T00:00:00Z' } },
+    { since: Date.parse('2026-01-03T00:00:00Z') },
+  ],
+  [
+    'removing',
+    { annotations: { node_requested_deletion: 'node-1' } },
+    { message: 'The cleaner of the node node-1 requested the removal.' },
+  ],
   ['lost', { annotations: { 'codefresh.io/assignedNode': 'node-2' } }, { message: 'The node node-2 is gone.' }],
 ])('tells the state %s of %o', (state, given, more) => {
   expect(diskFactsOf(volume(given), NODES)).toMatchObject({ state, ...more })
 })
 
 test('a disk of unknown nodes is not lost, and values that cannot be read are left out', () => {
-  const annotations = { 'codefresh.io/assignedNode': 'node-2', 'windlass.io/available-bytes': '-1', 'windlass.io/last-build': 'x' }
+  const annotations = {
+    'codefresh.io/assignedNode': 'node-2',
+    'windlass.io/available-bytes': '-1',
+    'windlass.io/last-build': 'x',
+  }
   const facts = diskFactsOf(volume({ annotations }), undefined)
   expect(facts).toMatchObject({ state: 'warm' })
   expect(facts).not.toHaveProperty('freeBytes')
@@ -99,7 +117,11 @@ const why = (volumes: readonly Volume[], more: Partial<DiskRequest> = {}): strin
     volumes,
     {
       request: { ...request, ...more },
-      claim: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'pvc-2', namespace: 'builds', uid: 'claim-2' } },
+      claim: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'pvc-2', namespace: 'builds', uid: 'claim-2' },
+      },
       pod: 'dind-2',
       runtime: 'prod',
     },

@@ -63,7 +63,11 @@ function stateOf(volume: Volume, nodes: ReadonlySet<string> | undefined): Pick<D
 function selectorOf({ metadata: { annotations, labels } }: Volume): Record<string, string> | undefined {
   const keys = annotations[NOTE.selector]
   if (keys === undefined) return undefined
-  return Object.fromEntries(splitList(keys).slice(0, MAX_KEYS).map((key) => [key, labels[key] ?? '']))
+  return Object.fromEntries(
+    splitList(keys)
+      .slice(0, MAX_KEYS)
+      .map((key) => [key, labels[key] ?? '']),
+  )
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -90,7 +90,13 @@ function Summary({ page: { counts, problems, notReported }, disks, isComplete }:
   )
 }
 
-function DiskTable({ items, onRemove }: { readonly items: readonly Disk[]; readonly onRemove: (disk: Disk) => void }): ReactElement {
+function DiskTable({
+  items,
+  onRemove,
+}: {
+  readonly items: readonly Disk[]
+  readonly onRemove: (disk: Disk) => void
+}): ReactElement {
   const away = useAway()
   const state = useSession()
   const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'manage-runners')

@@ -11,8 +11,7 @@ export const diskQueries = {
   disks: (runtime: string | undefined) =>
     infiniteQueryOptions({
       queryKey: ['disks', runtime ?? ''],
-      queryFn: ({ signal, pageParam }) =>
-        client.disks.list({ signal, query: { runtime, limit: PAGE_SIZE, cursor: pageParam } }),
+      queryFn: ({ signal, pageParam }) => client.disks.list({ signal, query: { runtime, limit: PAGE_SIZE, cursor: pageParam } }),
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next,
       refetchInterval: REFRESH_MS,

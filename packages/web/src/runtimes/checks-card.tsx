@@ -57,7 +57,13 @@ export function ChecksCard({ agent }: { readonly agent: string }): ReactElement 
   )
 }
 
-function Reports({ checks: { reports, request }, isRunning }: { readonly checks: AgentChecks; readonly isRunning: boolean }): ReactElement {
+function Reports({
+  checks: { reports, request },
+  isRunning,
+}: {
+  readonly checks: AgentChecks
+  readonly isRunning: boolean
+}): ReactElement {
   return (
     <>
       {request?.state === 'failed' && (

@@ -24,7 +24,12 @@ export const doctorCommands = [
       kubeNamespace: text('--kube-namespace <namespace>', 'Namespace (default: that of the runtime)'),
       output: oneOf('-o, --output <format>', 'Output format; json prints one finding per line', ['json']),
     },
-    examples: ['windlass doctor', 'windlass doctor --only server', 'windlass doctor --runtime prod/windlass --no-pod', 'windlass doctor --agent cluster-1'],
+    examples: [
+      'windlass doctor',
+      'windlass doctor --only server',
+      'windlass doctor --runtime prod/windlass --no-pod',
+      'windlass doctor --agent cluster-1',
+    ],
     run: async ({ options: { noPod, ...options }, ...rest }) =>
       (await import('./action.ts')).runDoctor({ ...rest, options: { ...options, pod: !noPod } }),
   }),

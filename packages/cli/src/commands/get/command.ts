@@ -48,7 +48,8 @@ export const getCommands = [
       { name: '<kind>', summary: 'Kind of resource', choices: DELETABLE_KINDS },
       {
         name: '<name>',
-        summary: 'Name of the resource (keys and sessions: id; disks: id or name; step types: name:version; triggers: PIPELINE#NAME)',
+        summary:
+          'Name of the resource (keys and sessions: id; disks: id or name; step types: name:version; triggers: PIPELINE#NAME)',
       },
     ],
     options: {

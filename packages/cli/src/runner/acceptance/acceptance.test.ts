@@ -50,12 +50,20 @@ test('lists missing permissions by resource and namespace (R041)', () => {
     'Missing permission to create, update, patch, delete clusterrolebindings.rbac.authorization.k8s.io in the whole cluster.',
   )
   expect(messages).toContain('Missing permission to delete pods in namespace builds.')
-  expect(evaluateRights(rights.map((right) => ({ right, allowed: true })), INSTALLER_HINT)).toMatchObject([{ status: 'pass' }])
+  expect(
+    evaluateRights(
+      rights.map((right) => ({ right, allowed: true })),
+      INSTALLER_HINT,
+    ),
+  ).toMatchObject([{ status: 'pass' }])
 })
 
 test('the pages of GKE and Rancher grant the role that the review of permissions asks for, and check one of its permissions (R147, R159)', () => {
   const rights = neededRights({ namespace: 'n', parts: { agent: true, runtime: true, provisioner: true, monitor: true } })
-  const [missing] = evaluateRights(rights.map((right) => ({ right, allowed: false })), INSTALLER_HINT)
+  const [missing] = evaluateRights(
+    rights.map((right) => ({ right, allowed: false })),
+    INSTALLER_HINT,
+  )
   const [, role = ''] = /kubectl create clusterrolebinding \S+ --clusterrole (\S+)/.exec(read('docs/runner/clouds/gke.md')) ?? []
   expect(missing?.hint).toContain(`such as ${role}.`)
   for (const page of ['gke', 'rke']) {

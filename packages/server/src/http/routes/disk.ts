@@ -54,8 +54,7 @@ export function diskRoutes(app: App): Route[] {
       params: ByName,
       body: DoctorReport,
       replies: { 200: AgentChecks },
-      handle: async ({ params, body, actor }) =>
-        ok(await putDoctorReport(app, params.name, { ...body, by: nameOf(actor) })),
+      handle: async ({ params, body, actor }) => ok(await putDoctorReport(app, params.name, { ...body, by: nameOf(actor) })),
     }),
   ]
 }

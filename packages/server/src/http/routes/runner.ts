@@ -131,9 +131,7 @@ export function clusterRoutes(app: App): Route[] {
       body: ClusterInput,
       replies: { 201: Cluster },
       handle: async ({ body, settle, actor }) =>
-        created(
-          await addCluster(app, body, { by: nameOf(actor), within: (tx, cluster) => settle(tx, created(cluster)) }),
-        ),
+        created(await addCluster(app, body, { by: nameOf(actor), within: (tx, cluster) => settle(tx, created(cluster)) })),
     }),
     route('GET', '/v1/clusters/{name}', {
       summary: 'Show a cluster',

@@ -117,7 +117,11 @@ export async function findDiskBuilds(query: Query, ids: readonly string[]): Prom
 }
 
 /** Finds the names of pipelines or projects. */
-export async function findNames(query: Query, table: 'pipeline' | 'project', ids: readonly string[]): Promise<Map<string, string>> {
+export async function findNames(
+  query: Query,
+  table: 'pipeline' | 'project',
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const rows = await query
     .selectFrom(table)
