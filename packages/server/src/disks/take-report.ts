@@ -77,14 +77,12 @@ async function updateIfChanged(tx: Tx, row: DiskRow, { agent, disk, now }: Repor
   const columns = columnsOf(disk)
   // A build that took the disk before the request arrived keeps it.
   const state = row.removal_at !== null && disk.state === 'warm' ? 'removing' : disk.state
-  const since = state === row.state ? row.state_since : (sinceOf(disk, state, row) ?? now)
+  const known = state === row.state ? row.state_since : undefined
+  // The next build of a disk in use begins a new time.
+  const since = (state === disk.state ? disk.since : undefined) ?? known ?? row.removal_at ?? now
   const changes = { ...columns, agent_id: agent.id, state, state_since: since }
   const isSame = Object.entries(changes).every(([name, value]) => row[name as keyof typeof changes] === value)
   if (!isSame) await updateDisk(tx, row.id, changes)
-}
-
-function sinceOf(disk: DiskFacts, state: DiskRow['state'], row: DiskRow): number | undefined {
-  return state === disk.state ? disk.since : (row.removal_at ?? undefined)
 }
 
 function newRow(app: App, { agent, disk, now }: ReportedDisk): DiskRow {
