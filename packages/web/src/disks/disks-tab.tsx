@@ -4,6 +4,8 @@ import { formatBytes, plural } from '@windlass/plan'
 import { describeDiskUse, type Disk, type DiskPage, type DiskState } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Link } from 'wouter'
+import { useNow } from '../looks/clock.ts'
+import { formatExact, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -11,6 +13,7 @@ import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
+import { Tooltip } from '../parts/tooltip.tsx'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -78,7 +81,7 @@ function Summary({ page: { counts, problems, notReported }, disks, isComplete }:
         {size}
         {parts.length === 0 ? '.' : `: ${parts.join(', ')}.`}
       </p>
-      {notReported > 0 && <p>{plural(notReported, 'disk')} more are not listed: an agent reports those used last.</p>}
+      {notReported > 0 && <p>Not listed: {plural(notReported, 'disk')} that builds used longest ago.</p>}
       {problems.map(({ agent, runtime, message }) => (
         <p key={`${agent}/${runtime}`} className={styles['warning']} role="status">
           <bdi>
@@ -118,7 +121,15 @@ function DiskTable({
           cell: (disk) => <Pair main={formatBytes(disk.sizeBytes)} more={used(describeDiskUse(disk))} />,
         },
         { head: 'Last build', cell: BuildCell },
-        { head: 'Used by', cell: ({ usableBy, uses }) => <Pair main={usableBy ?? 'unknown'} more={plural(uses, 'use')} /> },
+        {
+          head: 'Used by',
+          cell: ({ usableBy, uses }) => (
+            <span className={styles['pair']}>
+              <bdi className={styles['wrapped']}>{usableBy ?? 'unknown'}</bdi>
+              <span className={styles['more']}>{plural(uses, 'use')}</span>
+            </span>
+          ),
+        },
         { head: 'Why it was made', cell: ({ whyNew }) => <span className={styles['why']}>{whyNew ?? ''}</span> },
         {
           head: 'Action',
@@ -141,17 +152,21 @@ function used(share: string | undefined): string | undefined {
 function Pair({ main, more }: { readonly main: ReactElement | string; readonly more?: string | undefined }): ReactElement {
   return (
     <span className={styles['pair']}>
-      <bdi>{main}</bdi>
+      <bdi className={styles['main']}>{main}</bdi>
       {more !== undefined && more !== '' && <bdi className={styles['more']}>{more}</bdi>}
     </span>
   )
 }
 
 function StateCell({ state, since, message, keptUntil }: Disk): ReactElement {
+  const now = useNow()
   return (
     <span className={styles['pair']}>
       <span className={styles['state']} data-state={state}>
-        {STATES[state]} <When at={since} />
+        {STATES[state]} for{' '}
+        <Tooltip text={formatExact(since)}>
+          <time dateTime={new Date(since).toISOString()}>{formatSpan(Math.max(0, now - since))}</time>
+        </Tooltip>
       </span>
       {message !== undefined && <bdi className={styles['why']}>{message}</bdi>}
       {keptUntil !== undefined && state === 'warm' && (
