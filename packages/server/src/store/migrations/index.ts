@@ -50,6 +50,7 @@ import { gitLogins } from './068-git-logins.ts'
 import { disks } from './072-disks.ts'
 import { checks } from './073-checks.ts'
 import { contextAuthor } from './074-context-author.ts'
+import { buildData } from './076-build-data.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -104,4 +105,5 @@ export const migrations: Record<string, Migration> = {
   '072-disks': disks,
   '073-checks': checks,
   '074-context-author': contextAuthor,
+  '076-build-data': buildData,
 }
