@@ -504,13 +504,17 @@ export interface TerminalRow {
   /** Numbers of the last stored parts in both directions. */
   in_seq: number
   out_seq: number
+  /** Number of the last output that a reader has shown. */
+  ack_seq: number
+  /** Size of the stored output. */
+  out_bytes: number
   /** Time of the last call of its reader. */
   seen_at: number
   created_at: number
   ended_at: number | null
 }
 
-/** Data on its way between a user and an engine; deleted when the other side has received it. */
+/** Data between a user and an engine. Input is deleted when the engine has it; the latest output is kept for more readers. */
 export interface TerminalPartRow {
   terminal_id: string
   build_id: string

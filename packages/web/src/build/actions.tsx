@@ -2,8 +2,9 @@
 import { useMutation } from '@tanstack/react-query'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import { Ellipsis, RotateCw, Square } from 'lucide-react'
+import { Bug, Ellipsis, RotateCw, Square } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
+import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { copyText } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -17,6 +18,7 @@ import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { tell } from '../shell/toasts.tsx'
+import { paths } from '../url/paths.ts'
 import { useRestart } from './restart.ts'
 
 interface ActionsProps {
@@ -27,6 +29,7 @@ interface ActionsProps {
 
 export function Actions({ build, step }: ActionsProps): ReactElement {
   const [isAsking, setIsAsking] = useState(false)
+  const [, go] = useLocation()
   const restart = useRestart(build)
   const state = useSession()
   const away = useAway()
@@ -63,6 +66,13 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
           },
         ]),
   ]
+  const debug: MenuEntry = {
+    label: 'Debug',
+    icon: <Bug size={14} aria-hidden />,
+    keys: 'd',
+    note: `windlass debug ${build.id}`,
+    onChoose: () => go(paths.debug(build.id)),
+  }
   const terminate: MenuEntry = {
     label: 'Terminate the build',
     icon: <Square size={14} aria-hidden />,
@@ -83,7 +93,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     },
     { label: 'Copy the id', onChoose: () => void copyText(build.id) },
   ]
-  const all = [...restarts, terminate, ...copies]
+  const all = [...restarts, debug, terminate, ...copies]
   usePaletteActions(() =>
     all.map((entry) => ({
       id: `action ${entry.label}`,
@@ -118,7 +128,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
             <Ellipsis size={16} aria-hidden />
           </Button>
         }
-        groups={[restarts, [terminate], copies]}
+        groups={[restarts, [debug], [terminate], copies]}
       />
       <Terminate build={build} isOpen={isAsking} onClose={() => setIsAsking(false)} />
     </>

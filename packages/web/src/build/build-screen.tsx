@@ -2,8 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { describeBuild, isFinalBuild, stepToBlame } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import type { ReactElement } from 'react'
+import { Suspense, type ReactElement } from 'react'
 import { useLocation, useParams } from 'wouter'
+import { HeldCards } from '../debug/held-cards.tsx'
 import { lookOfBuild, type Tone } from '../looks/states.ts'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -11,6 +12,7 @@ import { StatusLine } from '../parts/status-line.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { queries } from '../server/queries.ts'
 import { useLiveness } from '../server/stream.ts'
+import { late } from '../shell/late.tsx'
 import { Page, type Favicon } from '../shell/page.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { BUILD_TABS, paths, type BuildTab } from '../url/paths.ts'
@@ -25,8 +27,17 @@ import { GraphTab } from './graph-tab.tsx'
 import { StepsTab } from './steps-tab.tsx'
 import { VariablesTab } from './variables-tab.tsx'
 
+const DebugTab = late(async () => (await import('../debug/debug-tab.tsx')).DebugTab)
+
 /** Tabs that have a screen. */
-const TABS = { overview: 'Steps', graph: 'Graph', variables: 'Variables', events: 'Events', document: 'Document' } as const
+const TABS = {
+  overview: 'Steps',
+  graph: 'Graph',
+  variables: 'Variables',
+  events: 'Events',
+  document: 'Document',
+  debug: 'Debug',
+} as const
 type Shown = keyof typeof TABS
 
 /** How often a build that has not ended is read again while the stream is closed. Milliseconds. */
@@ -119,6 +130,7 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
       </StatusLine>
       {blamed !== undefined && <FailureCard build={build} step={blamed} />}
       <ApprovalCards build={build} />
+      <HeldCards build={build} />
       <Problems build={build} />
       <Tabs
         label="Parts of the build"
@@ -162,6 +174,12 @@ function Tab({
       return <EventsTab id={build.id} />
     case 'document':
       return <DocumentTab build={build} />
+    case 'debug':
+      return (
+        <Suspense fallback={<Loading what="the debugger" />}>
+          <DebugTab build={build} />
+        </Suspense>
+      )
     default:
       return <StepsTab build={build} chosen={place.step ?? blamed} />
   }

@@ -158,6 +158,12 @@ export function useLiveness(): Liveness {
   return useStore(liveness)
 }
 
+/** Calls `read` with the liveness now and after each change. Returns a function that ends this. */
+export function observeLiveness(read: (liveness: Liveness) => void): () => void {
+  read(liveness.get())
+  return liveness.subscribe(() => read(liveness.get()))
+}
+
 /** Begins to close the stream of hidden tabs. Called once by the page. */
 export function watchVisibility(): void {
   let timer: ReturnType<typeof setTimeout> | undefined

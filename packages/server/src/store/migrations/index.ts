@@ -51,6 +51,7 @@ import { disks } from './072-disks.ts'
 import { checks } from './073-checks.ts'
 import { contextAuthor } from './074-context-author.ts'
 import { buildData } from './076-build-data.ts'
+import { terminalOutput } from './077-terminal-output.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -106,4 +107,5 @@ export const migrations: Record<string, Migration> = {
   '073-checks': checks,
   '074-context-author': contextAuthor,
   '076-build-data': buildData,
+  '077-terminal-output': terminalOutput,
 }
