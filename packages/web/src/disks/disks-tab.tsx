@@ -1,7 +1,7 @@
 /** The disks of builds: what is on them, who may use them, why they were made, and their removal. */
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { formatBytes, plural } from '@windlass/plan'
-import { describeDiskUse, type Disk, type DiskPage, type DiskState } from '@windlass/protocol'
+import { describeDiskUse, type Disk, type DiskPage, type DiskState, type Runtime } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Link } from 'wouter'
 import { useNow } from '../looks/clock.ts'
@@ -30,14 +30,15 @@ const STATES: Readonly<Record<DiskState, string>> = {
   lost: 'lost',
 }
 
-export function DisksTab({ runtime }: { readonly runtime?: string | undefined }): ReactElement {
-  const list = useInfiniteQuery(diskQueries.disks(runtime))
+/** The disks of a runtime. */
+export function DisksTab({ runtime: { name } }: { readonly runtime: Pick<Runtime, 'name'> }): ReactElement {
+  const list = useInfiniteQuery(diskQueries.disks(name))
   const [chosen, setChosen] = useState<Disk>()
   if (list.isPending) return <Loading rows={5} what="disks" />
   if (list.data === undefined) return <Problem error={list.error} onRetry={() => void list.refetch()} />
   const [first] = list.data.pages
   const items = list.data.pages.flatMap((page) => page.items)
-  const command = `windlass get disks${runtime === undefined ? '' : ` --runtime ${runtime}`}`
+  const command = `windlass get disks --runtime ${name}`
   return (
     <div className={styles['stack']}>
       {first !== undefined && <Summary page={first} disks={items} isComplete={!list.hasNextPage} />}

@@ -7,10 +7,9 @@ const PAGE_SIZE = 100
 const REFRESH_MS = 30_000
 
 export const diskQueries = {
-  /** Disks of a runtime, or of all. */
-  disks: (runtime: string | undefined) =>
+  disks: (runtime: string) =>
     infiniteQueryOptions({
-      queryKey: ['disks', runtime ?? ''],
+      queryKey: ['disks', runtime],
       queryFn: ({ signal, pageParam }) => client.disks.list({ signal, query: { runtime, limit: PAGE_SIZE, cursor: pageParam } }),
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next,
