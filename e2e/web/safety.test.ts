@@ -175,7 +175,7 @@ async function breachesOf(page: Page): Promise<string[]> {
 
 const FLEET_SCREENS = [
   '/runtimes',
-  ...['', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
+  ...['', '/-/disks', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
   '/agents/agent',
   '/system',
 ]

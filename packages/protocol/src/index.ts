@@ -6,6 +6,8 @@ export { AnyTakenEvent, withoutContent, type TakenEvent } from './engine/take-ev
 export * from './engine/engine.ts'
 export * from './agent/agent.ts'
 export * from './agent/attempt-objects.ts'
+export * from './agent/jobs.ts'
+export * from './disks.ts'
 export * from './agent/protocol-v1.ts'
 export * from './agent/labels.ts'
 export * from './runtime.ts'

@@ -175,6 +175,10 @@ export const ContextInput = z.object({
 export type ContextInput = z.infer<typeof ContextInput>
 export const Context = ContextInput.extend({
   id: Id,
+  /** Who wrote it last. Absent for contexts that an earlier version wrote last. */
+  changedBy: z.string().optional(),
+  /** Pipelines that name the context in their settings or document. Only in the answer for a single context. */
+  usedBy: z.object({ total: z.int(), pipelines: z.array(z.string()).max(100) }).optional(),
   createdAt: Time,
   updatedAt: Time,
   /** When the access token of a Git context with an OAuth app expires. The server renews it earlier. */

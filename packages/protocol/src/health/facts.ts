@@ -44,6 +44,17 @@ export interface RuntimeFacts {
   readonly isPaused: boolean
   /** Why builds are paused, in the words of the admin. */
   readonly pauseReason?: string | undefined
+  /** Checks of the agent or of `windlass doctor` that failed. */
+  readonly failedChecks?: readonly CheckFacts[] | undefined
+}
+
+/** A check that failed. */
+export interface CheckFacts {
+  readonly check: string
+  readonly message: string
+  readonly hint?: string | undefined
+  /** When the check ran. */
+  readonly at: number
 }
 
 /** What the health of the server depends on, except its runtimes. */

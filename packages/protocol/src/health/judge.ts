@@ -44,6 +44,7 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   otherPods,
   runtimeFull,
   pairsFail,
+  checkFailed,
   versionsDiffer,
 ]
 
@@ -182,6 +183,21 @@ function pairsFail({ pairProblem }: RuntimeFacts): HealthFinding | undefined {
     level: 'warning',
     message: `Warm pairs fail: ${pairProblem.trim()}`,
     hint: 'Builds start without warm pairs. Check the events of the pods in the cluster.',
+  }
+}
+
+/** A warning, because what a failed check prevents is a finding of its own: pods that do not start, a silent agent. */
+function checkFailed({ failedChecks = [], now }: RuntimeFacts): HealthFinding | undefined {
+  const [first, ...others] = failedChecks
+  if (first === undefined) return undefined
+  const { check, message, hint, at } = first
+  const more = others.length === 0 ? '' : ` ${count(others.length, 'other check')} failed too.`
+  return {
+    code: 'check-failed',
+    level: 'warning',
+    message: `A check failed ${roughly(now - at)} ago: ${check}: ${message.trim().replace(/\.?$/, '.')}${more}`,
+    hint: hint ?? 'See all findings: `windlass doctor --agent NAME`.',
+    since: at,
   }
 }
 

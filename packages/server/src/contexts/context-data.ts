@@ -200,6 +200,7 @@ export function toContext(context: ContextRow): Context {
     ),
     createdAt: context.created_at,
     updatedAt: context.updated_at,
+    ...(context.changed_by !== null && { changedBy: context.changed_by }),
     ...(expiresAt !== null && { expiresAt }),
     ...(expiresAt !== null && context.problem !== null && { problem: context.problem }),
   }

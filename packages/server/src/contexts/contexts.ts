@@ -16,6 +16,8 @@ export interface ContextPut {
   readonly name?: string | undefined
   readonly input: ContextInput
   readonly mustBeNew: boolean
+  /** Name of the caller. */
+  readonly by?: string | undefined
 }
 
 /**
@@ -24,7 +26,7 @@ export interface ContextPut {
  */
 export async function putContext(
   app: App,
-  { name, input, mustBeNew }: ContextPut,
+  { name, input, mustBeNew, by }: ContextPut,
   within?: Within<Context>,
 ): Promise<{ context: Context; isNew: boolean }> {
   await checkKubeconfig(app, input)
@@ -42,6 +44,7 @@ export async function putContext(
       is_default: input.isDefault ? 1 : 0,
       data: sealContextData(await app.vault.sealer(tx), owner, input.data, before),
       ...renewalOf(input, before, now),
+      changed_by: by ?? null,
       created_at: before?.created_at ?? now,
       updated_at: now,
     }

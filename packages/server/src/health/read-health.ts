@@ -16,6 +16,7 @@ import { readHolders } from '../builds/list/limit-use.ts'
 import { freeShare } from '../builds/schedule/disk-space.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { listFullSince } from '../store/builds/waiting.ts'
+import { readFailedChecks } from '../agents/failed-checks.ts'
 import { isOnline, listAgents } from '../store/runtimes/agents.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
 import { listRejections, listStartWaits, type StartProblem } from '../store/runtimes/start-problems.ts'
@@ -35,6 +36,7 @@ interface Readings {
   readonly rejections: readonly StartProblem[]
   readonly fullSince: ReadonlyMap<string, number>
   readonly settings: AccountSettings
+  readonly checks: Awaited<ReturnType<typeof readFailedChecks>>
   /** Reads the holders of limits at the first call. */
   holders(): ReturnType<typeof readHolders>
 }
@@ -97,6 +99,7 @@ async function read(app: App): Promise<Readings> {
     rejections: await listRejections(query, accountId, now - REJECTED_MS),
     fullSince: await listFullSince(query, accountId),
     settings: await readAccountSettings(query, accountId),
+    checks: await readFailedChecks(query, accountId, now),
   }
 }
 
@@ -109,6 +112,7 @@ async function judge(app: App, runtime: Runtime, readings: Readings): Promise<He
     problems.flatMap(({ runtime: name, message, ...problem }) =>
       name === runtime.name ? [{ ...problem, message: message ?? undefined }] : [],
     )
+  const agent = row && agentOf(app, row, readings)
   return judgeRuntime({
     now: readings.now,
     serverVersion: VERSION,
@@ -117,12 +121,15 @@ async function judge(app: App, runtime: Runtime, readings: Readings): Promise<He
     capacity,
     fullSince: readings.fullSince.get(runtime.name),
     nextMs: isFull ? await nextPlaceMs(app, holders) : undefined,
-    agent: row && agentOf(app, row, readings),
+    agent,
     pods: of(readings.waits),
     rejections: of(readings.rejections),
     pairProblem: runtime.warm?.problem,
     isPaused: readings.settings.pauseBuilds,
     pauseReason: readings.settings.pauseReason,
+    failedChecks: readings.checks.filter(
+      (one) => one.agent === agent?.name && (one.runtime === undefined || one.runtime === runtime.name),
+    ),
   })
 }
 

@@ -15,6 +15,7 @@ import { Problem } from '../parts/problem.tsx'
 import { StatusLine } from '../parts/status-line.tsx'
 import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
+import { ChecksCard } from '../runtimes/checks-card.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { Page } from '../shell/page.tsx'
 import { useOff } from '../shell/use-off.ts'
@@ -90,6 +91,7 @@ function AgentFacts({ agent }: { readonly agent: Agent }): ReactElement {
           ],
         ]}
       />
+      <ChecksCard agent={agent.name} />
       <Command text={`windlass get agents ${agent.name}`} />
     </div>
   )

@@ -134,7 +134,8 @@ export function clusterRoutes(app: App): Route[] {
       scope: 'cluster:write',
       body: ClusterInput,
       replies: { 201: Cluster },
-      handle: async ({ body, settle }) => created(await addCluster(app, body, (tx, cluster) => settle(tx, created(cluster)))),
+      handle: async ({ body, settle, actor }) =>
+        created(await addCluster(app, body, { by: nameOf(actor), within: (tx, cluster) => settle(tx, created(cluster)) })),
     }),
     route('GET', '/v1/clusters/{name}', {
       summary: 'Show a cluster',
