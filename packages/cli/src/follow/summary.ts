@@ -25,7 +25,7 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   if (build.steps.length > 0) lines.push('', ...stepTable(build.steps, options.terminal))
   for (const problem of build.problems ?? [])
     lines.push(...formatProblem({ ...problem, file: problem.file ?? options.file }, options.sources ?? new Map(), style))
-  const failed = stepToBlame(build.steps)
+  const failed = stepToBlame(build)
   if (failed !== undefined) lines.push(...lastLinesOf(failed, options))
   lines.push('', lastLine(build, style))
   const hint = failed?.hint ?? build.hint ?? ''

@@ -1,9 +1,11 @@
 /** One opened log: its lines, its search and its view, and what the bar above it shows. */
-import type { LogLines } from '@windlass/protocol'
+import type { LogLines, LogProblem } from '@windlass/protocol'
 import { now } from '../looks/clock.ts'
 import { client } from '../server/client.ts'
 import { followTopics } from '../server/stream.ts'
 import { Follower } from './follow.ts'
+import { isMissing, loadLastLine } from './last-line.ts'
+import { Problems } from './problems.ts'
 import { Search, type Match, type Wanted } from './search.ts'
 import { extended, readText } from './select.ts'
 import { LineSource } from './source.ts'
@@ -31,6 +33,16 @@ export interface LogState {
   readonly hasMoreMatches: boolean
   readonly searchError: unknown
   readonly hasFolds: boolean
+  readonly problems: readonly LogProblem[]
+}
+
+export interface LogOptions {
+  readonly elements: Elements
+  readonly settings: Settings
+  readonly live: boolean
+  /** True to show the first problem at the start, or the end if there is none. */
+  readonly opensAtProblem: boolean
+  readonly changed: () => void
 }
 
 /** Draws are at most this often while output arrives. Milliseconds. */
@@ -44,6 +56,8 @@ export class Log {
   readonly #name: LogName
   readonly #source: LineSource
   readonly #search: Search
+  readonly #problems: Problems
+  readonly #opensAtProblem: boolean
   readonly #view: View
   readonly #abort = new AbortController()
   readonly #changed: () => void
@@ -56,9 +70,10 @@ export class Log {
   #drawTimer: ReturnType<typeof setTimeout> | undefined
   #state: LogState | undefined
 
-  constructor(name: LogName, options: { elements: Elements; settings: Settings; live: boolean; changed: () => void }) {
+  constructor(name: LogName, options: LogOptions) {
     this.#name = name
     this.#isLive = options.live
+    this.#opensAtProblem = options.opensAtProblem
     this.#changed = options.changed
     this.#source = new LineSource(
       (range, signal) => this.#load(range, signal),
@@ -69,11 +84,16 @@ export class Log {
         client.builds.searchLog(name.buildId, { signal, query: { ...query, stream: name.stream, attempt: name.attempt } }),
       () => this.#found(),
     )
+    this.#problems = new Problems(
+      (signal) => client.builds.logMarks(name.buildId, { signal, query: { stream: name.stream, attempt: name.attempt } }),
+      () => this.#arrived(),
+    )
     this.#view = new View({
       elements: options.elements,
       settings: options.settings,
       source: this.#source,
       search: this.#search,
+      problems: this.#problems,
       drawn: () => this.#drawn(),
     })
     this.#view.isFollowing = options.live
@@ -94,6 +114,7 @@ export class Log {
       this.#seen = first.total
       this.#isLoaded = true
       if (marked !== undefined) this.mark(marked, true)
+      void this.#loadProblems(marked === undefined && this.#opensAtProblem)
     } catch (error) {
       if (this.#abort.signal.aborted) return
       // A step that has begun has no stream before its first output.
@@ -132,6 +153,7 @@ export class Log {
       hasMoreMatches: this.#search.hasMore,
       searchError: this.#search.error,
       hasFolds: this.#view.hasFolds,
+      problems: this.#problems.all,
     }
     return this.#state
   }
@@ -174,6 +196,22 @@ export class Log {
     this.#tell()
   }
 
+  /** Shows the next problem, or the one before. Resolves to false if the log has none. */
+  async showProblem(step: 1 | -1): Promise<boolean> {
+    if (this.#isLive) await this.#problems.load(this.#abort.signal)
+    const problem = this.#problems.move(this.#problems.current?.line ?? this.#view.linesInView[0] - 1, step)
+    if (problem === undefined) return false
+    this.#view.show(problem.line)
+    this.#tell()
+    return true
+  }
+
+  /** Marks the lines that another log lacks. */
+  set newLines(lines: ReadonlySet<number>) {
+    this.#view.newLines = lines
+    this.#view.redraw()
+  }
+
   /** Shows the end, and follows what arrives. */
   toEnd(): void {
     this.#view.isFollowing = this.#isLive
@@ -205,19 +243,26 @@ export class Log {
     return client.builds.logLines(buildId, { signal, query: { stream, attempt, ...range } })
   }
 
+  async #loadProblems(shows: boolean): Promise<void> {
+    await this.#problems.load(this.#abort.signal)
+    if (this.#abort.signal.aborted || !shows || !this.#view.isAtStart) return
+    if (!(await this.showProblem(1))) this.toEnd()
+  }
+
   #follow(): void {
     const { buildId, attempt, stream } = this.#name
     opened += 1
     const id = `log ${opened}`
     this.#follower = new Follower({
       source: this.#source,
-      loadLast: () => this.#loadLast(),
+      loadLast: () => loadLastLine((range, signal) => this.#load(range, signal), this.#name, this.#abort.signal),
       followBytes: (offset, listen) => followTopics(id, [`log:${buildId}:${attempt}:${stream}:${offset}`], listen),
       now,
       ended: () => {
         this.#isLive = false
         this.#view.isFollowing = false
         this.#arrived()
+        void this.#loadProblems(false)
       },
       failed: (error) => {
         this.#error = error
@@ -225,30 +270,6 @@ export class Log {
       },
     })
     void this.#follower.start()
-  }
-
-  /** Reads the last line. A stream that does not exist yet has none. */
-  async #loadLast(): Promise<LogLines> {
-    try {
-      return await this.#load({ from: -1, count: 1 }, this.#abort.signal)
-    } catch (error) {
-      if (!isMissing(error)) throw error
-      const { attempt, stream } = this.#name
-      return {
-        attempt,
-        stream,
-        from: 0,
-        lines: 0,
-        total: 0,
-        complete: false,
-        startByte: 0,
-        bytes: 0,
-        sgr: '',
-        times: [],
-        cut: [],
-        text: '',
-      }
-    }
   }
 
   #arrived(): void {
@@ -288,8 +309,4 @@ export class Log {
     if (isSame) this.#state = before
     else this.#changed()
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'not-found'
 }

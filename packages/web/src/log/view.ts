@@ -2,6 +2,7 @@
 import { visibleText, type Theme } from '@windlass/ansi'
 import { foldsOf, markerOf, type Fold, type Marker } from './folds.ts'
 import { formatTime, type Times } from './format.ts'
+import type { Problems } from './problems.ts'
 import { Rows, type Row } from './rows.ts'
 import type { Match, Search } from './search.ts'
 import { Segments } from './segments.ts'
@@ -47,6 +48,7 @@ export interface ViewOptions {
   readonly elements: Elements
   readonly source: LineSource
   readonly search: Search
+  readonly problems: Problems
   readonly settings: Settings
   /** Called after each drawing. */
   readonly drawn: () => void
@@ -76,6 +78,8 @@ export class View {
   /** Marked lines, first and last. */
   marked: readonly [number, number] | undefined
   current: Match | undefined
+  /** Lines that another log lacks. */
+  newLines: ReadonlySet<number> = new Set()
 
   constructor(options: ViewOptions) {
     this.#options = options
@@ -130,6 +134,10 @@ export class View {
   get linesInView(): readonly [number, number] {
     const { first, last } = rowsInView(this.#anchor, this.#geometry())
     return [this.#segments.lineOf(first), this.#segments.lineOf(Math.max(first, last))]
+  }
+
+  get isAtStart(): boolean {
+    return this.#anchor.row === 0 && this.#anchor.offset === 0
   }
 
   get isAtEnd(): boolean {
@@ -301,7 +309,7 @@ export class View {
   }
 
   #toRow(line: number, theme: Theme): Row {
-    const { source, search } = this.#options
+    const { source, search, problems } = this.#options
     const content = source.lineAt(line)
     const before = line === 0 ? undefined : source.lineAt(line - 1)?.at
     const gap = before === undefined || content?.at === undefined ? 0 : content.at - before
@@ -315,6 +323,8 @@ export class View {
       hits: search.inLine(line),
       current: this.current?.line === line ? this.current : undefined,
       isMarked: this.marked !== undefined && line >= this.marked[0] && line <= this.marked[1],
+      problem: problems.at(line),
+      isNew: this.newLines.has(line),
       fold: this.#foldAt(line),
       theme,
       showsControls,
