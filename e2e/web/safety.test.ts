@@ -23,7 +23,7 @@ afterAll(async () => {
   await scene[Symbol.asyncDispose]()
 })
 
-const TABS = ['', '/graph', '/variables', '/events', '/document']
+const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare']
 
 test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
   const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)

@@ -1,5 +1,5 @@
 /** The summary below the log of an ended build: a table of its steps, the failure, and the result. */
-import { describeBuild, formatDuration, formatUsage, stepToBlame, toTree } from '@windlass/plan'
+import { advise, describeBuild, formatDuration, formatUsage, stepToBlame, toTree } from '@windlass/plan'
 import { alignColumns, cut, widthOf } from '../format/columns.ts'
 import { formatProblem } from '../format/problems.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
@@ -30,6 +30,8 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   lines.push('', lastLine(build, style))
   const hint = failed?.hint ?? build.hint ?? ''
   if (hint !== '') lines.push(`${style.dim('hint:')} ${hint}`)
+  if (build.status === 'error' && failed !== undefined)
+    for (const { text } of advise({ step: failed })) if (text !== hint) lines.push(`${style.dim('try:')} ${text}`)
   return lines
 }
 

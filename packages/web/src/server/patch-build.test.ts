@@ -8,7 +8,7 @@ const LISTED: Build = {
   status: 'error',
   reason: 'step-failed',
   initiator: 'mira',
-  trigger: { kind: 'api' },
+  trigger: { kind: 'manual' },
   attempt: 1,
   retries: 0,
   createdAt: 1,
@@ -26,6 +26,6 @@ test('a newer list form keeps what only the complete form has, such as the step 
     git: { repoName: 'app' },
     commitStatus: { state: 'failure', message: 'sent' },
   }
-  const full = { ...LISTED, ...details, status: 'running', waiting: { place: 1 } } as const
+  const full = { ...LISTED, ...details, status: 'running', waiting: { reason: 'queued', since: 1, place: 1 } } as const
   expect(patchBuild(full, LISTED)).toEqual({ ...LISTED, ...details })
 })

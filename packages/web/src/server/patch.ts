@@ -58,6 +58,8 @@ function apply({ event, data }: StreamEvent): void {
   else if (change.noun === 'gone')
     void queryClient.invalidateQueries({ queryKey: [change.of === 'build' ? 'builds' : NOUN_KEYS[change.of]] })
   else void queryClient.invalidateQueries({ queryKey: [NOUN_KEYS[change.noun]] })
+  // The build shows its approvals, and its list form does not change with each of them.
+  if (change.noun === 'approval') void queryClient.invalidateQueries({ queryKey: ['build', change.item.build.id], exact: true })
 }
 
 /** Begins to patch the cache. Called once by the page. */

@@ -158,19 +158,35 @@ export function useLiveness(): Liveness {
   return useStore(liveness)
 }
 
+/** Promises that need the stream in a hidden tab too. */
+const promises = new Set<symbol>()
+let hiddenTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Keeps the stream open while the tab is hidden, until the returned function is called. */
+export function keepStreamOpen(): () => void {
+  const promise = Symbol('promise')
+  promises.add(promise)
+  return () => {
+    promises.delete(promise)
+    if (document.visibilityState === 'hidden') stopLater()
+  }
+}
+
+function stopLater(): void {
+  clearTimeout(hiddenTimer)
+  hiddenTimer = setTimeout(() => {
+    isStopped = promises.size === 0
+    plan()
+  }, HIDDEN_MS)
+}
+
 /** Begins to close the stream of hidden tabs. Called once by the page. */
 export function watchVisibility(): void {
-  let timer: ReturnType<typeof setTimeout> | undefined
   document.addEventListener('visibilitychange', () => {
-    clearTimeout(timer)
-    if (document.visibilityState === 'visible') {
-      isStopped = false
-      plan()
-    } else
-      timer = setTimeout(() => {
-        isStopped = true
-        plan()
-      }, HIDDEN_MS)
+    clearTimeout(hiddenTimer)
+    if (document.visibilityState === 'hidden') return stopLater()
+    isStopped = false
+    plan()
   })
 }
 

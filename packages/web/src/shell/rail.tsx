@@ -2,6 +2,7 @@
 import { PanelLeft } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
+import { Logo } from '../looks/logo.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { paths } from '../url/paths.ts'
 import { isIn, ROOMS, type Room } from './rooms.ts'
@@ -34,7 +35,7 @@ export function Rail({ badges }: { readonly badges: Readonly<Record<string, numb
   return (
     <nav className={styles['rail']} data-folded={isFolded} aria-label="Places">
       <Link href={paths.builds()} className={styles['brand'] ?? ''}>
-        <img src="/icons/windlass.svg" alt="" width="20" height="20" />
+        <Logo size={20} />
         <span>Windlass</span>
       </Link>
       {GROUPS.map((group) => (

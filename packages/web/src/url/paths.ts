@@ -14,6 +14,9 @@ export const BUILD_TABS = [
 ] as const
 export type BuildTab = (typeof BUILD_TABS)[number]
 
+/** In the place of a step: the log of the build itself. */
+export const SYSTEM = '.system'
+
 const encode = encodeURIComponent
 /** Encodes a name that may contain slashes, which stay readable. */
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')
@@ -26,11 +29,12 @@ export const paths = {
   step: (
     id: string,
     step: string,
-    options: { readonly attempt?: number; readonly lines?: readonly [number, number] } = {},
+    options: { readonly attempt?: number; readonly lines?: readonly [number, number]; readonly onlyNew?: boolean } = {},
   ): string => {
-    const { attempt, lines } = options
+    const { attempt, lines, onlyNew = false } = options
     const mark = lines === undefined ? '' : `#L${lines[0]}${lines[1] === lines[0] ? '' : `-${lines[1]}`}`
-    return `/builds/${id}/steps/${encode(step)}${attempt === undefined ? '' : `?attempt=${attempt}`}${mark}`
+    const query = [attempt === undefined ? '' : `attempt=${attempt}`, onlyNew ? 'only=new' : ''].filter((part) => part !== '')
+    return `/builds/${id}/steps/${encode(step)}${query.length === 0 ? '' : `?${query.join('&')}`}${mark}`
   },
   terminal: (id: string, terminal: string): string => `/builds/${id}/terminals/${terminal}`,
   compare: (id: string, other: string): string => `/builds/${id}/compare?with=${other}`,
