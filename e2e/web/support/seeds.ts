@@ -104,7 +104,7 @@ export async function startAttempt(scene: HttpScene, build: Build): Promise<Test
   throw new Error(`build ${build.number} was not started`)
 }
 
-/** Runs all steps of a build that ends well; `outputs` and `more` by step. */
+/** Runs the steps of a build to its end, or to the first one that fails. `more` changes how steps end. */
 export async function playBuild(
   scene: HttpScene,
   input: object,
@@ -112,13 +112,25 @@ export async function playBuild(
 ): Promise<Build> {
   const { build, engine } = await startBuild(scene, input)
   await begin(engine)
+  const { steps } = engine.claimed.plan
+  const groups = new Set(steps.flatMap(({ parent, hook }) => (parent === undefined || hook !== undefined ? [] : [parent])))
+  const open: string[] = []
   let failed: string | undefined
-  for (const { name, hook } of engine.claimed.plan.steps) {
-    const own = { status: 'success' as const, ...more[name] }
+  for (const { name, hook } of steps) {
     if (failed !== undefined || (hook !== undefined && more[name] === undefined)) continue
-    await runStep(engine, name, own)
-    if (own.status === 'error') failed = name
+    if (groups.has(name)) {
+      await engine.event({ type: 'step.started', step: name, try: 1 })
+      open.push(name)
+      continue
+    }
+    await runStep(engine, name, { status: 'success', ...more[name] })
+    if (more[name]?.status === 'error') failed = name
   }
+  const parentOf = new Map(steps.map(({ name, parent }) => [name, parent]))
+  const around = new Set<string>()
+  for (let at = parentOf.get(failed ?? ''); at !== undefined; at = parentOf.get(at)) around.add(at)
+  for (const group of open.toReversed())
+    await endStep(engine, group, around.has(group) ? { status: 'error', reason: 'step-failed' } : { status: 'success' })
   await engine.finish(failed === undefined ? { status: 'success' } : { status: 'error', reason: 'step-failed' })
   return scene.admin.builds.get(build.id)
 }

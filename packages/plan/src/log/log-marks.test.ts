@@ -43,7 +43,7 @@ test('a problem has its line, its kind and its text', () => {
   ])
 })
 
-test('finds the folds of four formats, also nested and in raw output', () => {
+test('finds the folds of four formats, also nested and in raw output (W061)', () => {
   const raw = [
     '::group::Install packages',
     'added 96 packages',
@@ -68,6 +68,10 @@ test('finds the folds of four formats, also nested and in raw output', () => {
     { style: 'heading', name: 'Publish', from: 11, to: 12, depth: 0, isFolded: false },
     { style: 'heading', name: 'Clean up', from: 13, depth: 0, isFolded: true },
   ])
+})
+
+test('finds groups in the spelling of Azure Pipelines', () => {
+  expect(marksOf('##[group]Install\nok\n##[endgroup]\n').folds).toMatchObject([{ style: 'group', name: 'Install', from: 0, to: 2 }])
 })
 
 test('diffs, results of Go tests and ends without a start are no folds', () => {

@@ -113,7 +113,9 @@ function Details({ build, step }: { readonly build: Build; readonly step: BuildS
             </div>
           ))}
       </dl>
-      <Command text={`windlass logs ${build.id} ${step.name}`} />
+      <Command text={`windlass logs ${build.id} --step ${step.name}`} />
+      <Command text={`windlass logs ${build.id} --step ${step.name} --problems`} />
+      <Command text={`windlass logs ${build.id} --step ${step.name} --new`} />
     </div>
   )
 }

@@ -58,7 +58,7 @@ export function StepRow(props: StepRowProps): ReactElement {
       <div className={styles['track']} aria-hidden>
         {barsOf(step, phases, span, now).map(({ kind, left, width }) => (
           <div
-            key={kind}
+            key={`${kind} ${left}`}
             className={styles['bar']}
             data-kind={step.type === 'pending-approval' ? 'wait' : kind}
             data-tone={look.tone}

@@ -1,7 +1,7 @@
 /** The steps of a build as a tree, each with its bars on the time line, and the step that is chosen. */
 import { useQuery } from '@tanstack/react-query'
 import { criticalPath, isFinalBuild, usualEnd, type TimedStep } from '@windlass/plan'
-import type { Build } from '@windlass/protocol'
+import type { Attempt, Build, BuildUsage } from '@windlass/protocol'
 import { useMemo, useState, type CSSProperties, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { useNow } from '../looks/clock.ts'
@@ -17,7 +17,7 @@ import { BuildLogPanel, StepPanel } from './step-panel.tsx'
 import { StepRow } from './step-row.tsx'
 import { countsOf, foldedAtFirst, rowsOf } from './step-rows.ts'
 import styles from './steps.module.css'
-import { shareOf, type Span } from './time-line.ts'
+import { shareOf, type Phase, type Span } from './time-line.ts'
 
 interface StepsTabProps {
   readonly build: Build
@@ -89,7 +89,11 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
             )}
           />
         </div>
-        {usualText !== undefined && <p className={styles['below']}>{usualText}</p>}
+        {(usualText !== undefined || critical.size > 0) && (
+          <p className={styles['below']}>
+            {usualText} {critical.size > 0 && 'Underlined steps decide how long the build takes.'}
+          </p>
+        )}
         <Attempts build={build} />
       </div>
       {step !== undefined && <StepPanel key={step.name} build={build} step={step} />}
@@ -99,7 +103,8 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
 }
 
 interface TimeFacts {
-  readonly phases: ReadonlyMap<string, readonly { readonly phase: string; readonly from: number; readonly to?: number | undefined }[]>
+  /** Of all attempts, by step. */
+  readonly phases: ReadonlyMap<string, readonly Phase[]>
   /** Steps that decide when the build ends. */
   readonly critical: ReadonlySet<string>
   /** When builds like this one have ended. Epoch milliseconds. */
@@ -117,12 +122,15 @@ function useTimeFacts(build: Build, now: number): TimeFacts {
     enabled: build.pipeline !== undefined,
   })
   const planned = plan?.plan?.steps
-  const { steps, startedAt, finishedAt } = build
+  const { steps, startedAt, finishedAt, attempts } = build
   const critical = useMemo(() => {
     const states = new Map((steps ?? []).map((step) => [step.name, step]))
-    return new Set(criticalPath(planned ?? [], (name) => ranHere(states.get(name)), finishedAt ?? now))
+    const path = criticalPath(planned ?? [], (name) => ranHere(states.get(name)), finishedAt ?? now)
+    const ran = (steps ?? []).filter((step) => step.type !== 'group' && ranHere(step)?.startedAt !== undefined)
+    // In a plan without parallel steps all of them decide.
+    return new Set(path.length < ran.length ? path : [])
   }, [planned, steps, finishedAt, now])
-  const phases = useMemo(() => new Map((usage?.steps ?? []).map((one) => [one.step, one.phases])), [usage])
+  const phases = useMemo(() => phasesOf(usage, attempts ?? []), [usage, attempts])
   const { count = 0, p50Ms, p95Ms } = stats?.duration ?? {}
   const isKnown = count >= LEAST_BUILDS && p50Ms !== undefined && p95Ms !== undefined
   const usual = useMemo(() => {
@@ -137,6 +145,17 @@ function useTimeFacts(build: Build, now: number): TimeFacts {
     return usualEnd(planned, stateOf, { from: startedAt, now })
   }, [isKnown, p50Ms, startedAt, finishedAt, planned, steps, stats, now])
   return { phases, critical, usual, usualText: isKnown ? usualTextOf({ count, p50Ms, p95Ms }) : undefined }
+}
+
+/** A phase that a lost attempt left open ends with the attempt. */
+function phasesOf(usage: BuildUsage | undefined, attempts: readonly Attempt[]): ReadonlyMap<string, readonly Phase[]> {
+  const ends = new Map(attempts.map(({ number, endedAt }) => [number, endedAt]))
+  const found = new Map<string, Phase[]>()
+  for (const { step, attempt, phases } of usage?.steps ?? []) {
+    const own = phases.map((phase) => ({ ...phase, to: phase.to ?? ends.get(attempt) }))
+    found.set(step, [...(found.get(step) ?? []), ...own])
+  }
+  return found
 }
 
 /** Steps whose results came from another build took no time in this one. */

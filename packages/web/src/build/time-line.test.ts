@@ -25,6 +25,20 @@ test('the preparation is a bar of its own, also while it lasts', () => {
   ])
 })
 
+test('each try and each attempt has its own bars, with nothing between them', () => {
+  const phases = [
+    { phase: 'run', from: 6_000, to: 9_000 },
+    { phase: 'pull', from: 1_000, to: 2_000 },
+    { phase: 'run', from: 2_000, to: 4_000 },
+    { phase: 'export', from: 9_000, to: 10_000 },
+  ]
+  expect(barsOf({ startedAt: 1_000, finishedAt: 10_000 }, phases, SPAN, 0)).toEqual([
+    { kind: 'prepare', left: 0, width: 10 },
+    { kind: 'run', left: 10, width: 20 },
+    { kind: 'run', left: 50, width: 40 },
+  ])
+})
+
 test('a bar can always be seen, and stays in the span', () => {
   expect(barsOf({ startedAt: 11_000, finishedAt: 11_000 }, [], SPAN, 0)).toEqual([{ kind: 'run', left: 99.4, width: 0.6 }])
   expect(shareOf(0, SPAN)).toBe(0)

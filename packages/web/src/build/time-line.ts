@@ -37,18 +37,27 @@ export function shareOf(time: number, { from, to }: Span): number {
   return (Math.min(Math.max(time - from, 0), to - from) / (to - from)) * 100
 }
 
-/** Returns the bars of a step: its preparation, if the phases tell it, and its run. None for a step that has not started, or that ran in another build. */
+/**
+ * Returns the bars of a step: its preparation and its run, once for each try and attempt that the phases tell. A single bar without phases, none for a
+ * step that has not started, or that ran in another build.
+ */
 export function barsOf(step: Timed, phases: readonly Phase[], span: Span, now: number): Bar[] {
   const { startedAt, finishedAt, carried } = step
   if (startedAt === undefined || carried === true) return []
   const end = finishedAt ?? now
-  const runs = phases.find(({ phase }) => RUNNING.has(phase))?.from
-  const isPreparing = phases.length > 0 && runs === undefined && finishedAt === undefined
-  const ready = isPreparing ? end : Math.min(Math.max(runs ?? startedAt, startedAt), end)
-  const bars: Bar[] = []
-  if (ready > startedAt) bars.push(barBetween('prepare', startedAt, ready, span))
-  if (ready < end || bars.length === 0) bars.push(barBetween('run', ready, end, span))
-  return bars
+  const parts: { kind: Bar['kind']; from: number; to: number }[] = []
+  for (const { phase, from, to = end } of phases.toSorted((one, other) => one.from - other.from)) {
+    const kind = RUNNING.has(phase) ? 'run' : 'prepare'
+    const last = parts.at(-1)
+    if (last?.kind === kind && from <= last.to) last.to = Math.max(last.to, to)
+    else parts.push({ kind, from: Math.max(from, last?.to ?? 0), to })
+  }
+  const [first, last] = [parts[0], parts.at(-1)]
+  if (first === undefined || last === undefined) return [barBetween('run', startedAt, end, span)]
+  if (first.kind === 'prepare') first.from = Math.min(first.from, startedAt)
+  else if (first.from > startedAt) parts.unshift({ kind: 'prepare', from: startedAt, to: first.from })
+  if (last.kind === 'run') last.to = Math.max(last.to, end)
+  return parts.filter(({ from, to }) => to > from).map(({ kind, from, to }) => barBetween(kind, from, to, span))
 }
 
 function barBetween(kind: Bar['kind'], from: number, to: number, span: Span): Bar {

@@ -5,6 +5,7 @@ import type { Build, BuildStep, StepUsage } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { Link } from 'wouter'
 import { formatClock } from '../looks/time.ts'
+import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -63,6 +64,7 @@ export function UsageTab({ build }: { readonly build: Build }): ReactElement {
           },
         ]}
       />
+      <Command text={`windlass get usage ${build.id}`} />
     </section>
   )
 }

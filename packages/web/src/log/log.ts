@@ -1,40 +1,16 @@
 /** One opened log: its lines, its search and its view, and what the bar above it shows. */
-import type { LogLines, LogProblem } from '@windlass/protocol'
+import type { LogLines } from '@windlass/protocol'
 import { now } from '../looks/clock.ts'
 import { client } from '../server/client.ts'
 import { followTopics } from '../server/stream.ts'
 import { Follower } from './follow.ts'
+import type { LogName, LogState } from './log-state.ts'
 import { isMissing, loadLastLine } from './last-line.ts'
-import { Problems } from './problems.ts'
-import { Search, type Match, type Wanted } from './search.ts'
+import { Marks } from './marks.ts'
+import { Search, type Wanted } from './search.ts'
 import { extended, readText } from './select.ts'
 import { LineSource } from './source.ts'
 import { View, type Elements, type Settings } from './view.ts'
-
-export interface LogName {
-  readonly buildId: string
-  readonly attempt: number
-  readonly stream: string
-}
-
-/** What is shown beside the rows. A new object after each change. */
-export interface LogState {
-  readonly total: number
-  readonly isLoaded: boolean
-  readonly error: unknown
-  readonly isFollowing: boolean
-  readonly isLive: boolean
-  /** Lines that arrived below the view since it was paused. */
-  readonly unseen: number
-  readonly marked: readonly [number, number] | undefined
-  readonly matches: readonly Match[]
-  readonly current: Match | undefined
-  readonly isSearching: boolean
-  readonly hasMoreMatches: boolean
-  readonly searchError: unknown
-  readonly hasFolds: boolean
-  readonly problems: readonly LogProblem[]
-}
 
 export interface LogOptions {
   readonly elements: Elements
@@ -47,6 +23,8 @@ export interface LogOptions {
 
 /** Draws are at most this often while output arrives. Milliseconds. */
 const LIVE_DRAW_MS = 100
+/** How often the marks of a live log are read again. Milliseconds. */
+const LIVE_MARKS_MS = 5_000
 /** Lines that are read first, before the view is known. */
 const FIRST_LINES = 512
 
@@ -56,7 +34,7 @@ export class Log {
   readonly #name: LogName
   readonly #source: LineSource
   readonly #search: Search
-  readonly #problems: Problems
+  readonly #marks: Marks
   readonly #opensAtProblem: boolean
   readonly #view: View
   readonly #abort = new AbortController()
@@ -67,6 +45,7 @@ export class Log {
   #error: unknown
   #current = -1
   #seen = 0
+  #marksTimer: ReturnType<typeof setTimeout> | undefined
   #drawTimer: ReturnType<typeof setTimeout> | undefined
   #state: LogState | undefined
 
@@ -84,7 +63,7 @@ export class Log {
         client.builds.searchLog(name.buildId, { signal, query: { ...query, stream: name.stream, attempt: name.attempt } }),
       () => this.#found(),
     )
-    this.#problems = new Problems(
+    this.#marks = new Marks(
       (signal) => client.builds.logMarks(name.buildId, { signal, query: { stream: name.stream, attempt: name.attempt } }),
       () => this.#arrived(),
     )
@@ -93,7 +72,7 @@ export class Log {
       settings: options.settings,
       source: this.#source,
       search: this.#search,
-      problems: this.#problems,
+      marks: this.#marks,
       drawn: () => this.#drawn(),
     })
     this.#view.isFollowing = options.live
@@ -114,13 +93,13 @@ export class Log {
       this.#seen = first.total
       this.#isLoaded = true
       if (marked !== undefined) this.mark(marked, true)
-      void this.#loadProblems(marked === undefined && this.#opensAtProblem)
     } catch (error) {
       if (this.#abort.signal.aborted) return
       // A step that has begun has no stream before its first output.
       this.#error = this.#isLive && isMissing(error) ? undefined : error
       this.#isLoaded = true
     }
+    void this.#loadMarks(marked === undefined && this.#opensAtProblem)
     if (this.#isLive) this.#follow()
     this.#arrived()
   }
@@ -128,6 +107,7 @@ export class Log {
   close(): void {
     this.#abort.abort()
     clearTimeout(this.#drawTimer)
+    clearTimeout(this.#marksTimer)
     this.#follower?.close()
     this.#search.close()
     this.#source.close()
@@ -153,7 +133,7 @@ export class Log {
       hasMoreMatches: this.#search.hasMore,
       searchError: this.#search.error,
       hasFolds: this.#view.hasFolds,
-      problems: this.#problems.all,
+      problems: this.#marks.problems,
     }
     return this.#state
   }
@@ -198,8 +178,8 @@ export class Log {
 
   /** Shows the next problem, or the one before. Resolves to false if the log has none. */
   async showProblem(step: 1 | -1): Promise<boolean> {
-    if (this.#isLive) await this.#problems.load(this.#abort.signal)
-    const problem = this.#problems.move(this.#problems.current?.line ?? this.#view.linesInView[0] - 1, step)
+    if (this.#isLive) await this.#marks.load(this.#abort.signal)
+    const problem = this.#marks.move(this.#marks.current?.line ?? this.#view.linesInView[0] - 1, step)
     if (problem === undefined) return false
     this.#view.show(problem.line)
     this.#tell()
@@ -243,8 +223,11 @@ export class Log {
     return client.builds.logLines(buildId, { signal, query: { stream, attempt, ...range } })
   }
 
-  async #loadProblems(shows: boolean): Promise<void> {
-    await this.#problems.load(this.#abort.signal)
+  /** Reads the marks, and while the log is live again after a while. */
+  async #loadMarks(shows: boolean): Promise<void> {
+    await this.#marks.load(this.#abort.signal)
+    clearTimeout(this.#marksTimer)
+    if (this.#isLive && !this.#abort.signal.aborted) this.#marksTimer = setTimeout(() => void this.#loadMarks(false), LIVE_MARKS_MS)
     if (this.#abort.signal.aborted || !shows || !this.#view.isAtStart) return
     if (!(await this.showProblem(1))) this.toEnd()
   }
@@ -262,7 +245,7 @@ export class Log {
         this.#isLive = false
         this.#view.isFollowing = false
         this.#arrived()
-        void this.#loadProblems(false)
+        void this.#loadMarks(false)
       },
       failed: (error) => {
         this.#error = error

@@ -21,7 +21,7 @@ export interface Row {
   /** True for a line that another log lacks. */
   readonly isNew: boolean
   /** The fold whose heading this is. */
-  readonly fold: { readonly isClosed: boolean; readonly title: string; readonly lines: number; readonly hits: number } | undefined
+  readonly fold: { readonly isClosed: boolean; readonly lines: number; readonly hits: number } | undefined
   readonly theme: Theme
   readonly showsControls: boolean
 }

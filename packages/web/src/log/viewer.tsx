@@ -9,7 +9,8 @@ import { readLines } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import { Bar } from './bar.tsx'
 import { TIMES, type Times } from './format.ts'
-import { Log, type LogName, type LogState } from './log.ts'
+import { Log } from './log.ts'
+import { EMPTY, type LogName, type LogState } from './log-state.ts'
 import styles from './log.module.css'
 import { MAX_COPIED_LINES, toHash } from './select.ts'
 import { NewLines } from './new-lines.tsx'
@@ -27,23 +28,6 @@ export interface LogViewerProps extends LogName {
 
 const KEPT = 'windlass.log'
 const PLAIN: Settings = { wraps: false, times: 'none', showsControls: false }
-const EMPTY: LogState = {
-  total: 0,
-  isLoaded: false,
-  error: undefined,
-  isFollowing: false,
-  isLive: false,
-  unseen: 0,
-  marked: undefined,
-  matches: [],
-  current: undefined,
-  isSearching: false,
-  hasMoreMatches: false,
-  searchError: undefined,
-  hasFolds: false,
-  problems: [],
-}
-
 function readSettings(): Settings {
   try {
     const kept = JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Partial<Settings>
