@@ -74,26 +74,29 @@ test.each([
   ['a hook before its step', HOOK, 'deploy.on_elected'],
   ['a step with a clean-up hook that fails too', HOOK, 'deploy'],
   ['a part of a typed step', TYPED, 'check.main'],
-])('a failure in %s opens with the step to blame, its last ten lines and advice within 2 s (W026, W027)', async (_, document, name) => {
-  const id = await failIn(document, name)
-  expect((await scene.admin.builds.get(id)).blame).toBe(name)
-  await using opened = await web.open()
-  const { page, seen } = opened
-  // The page itself is in the cache of the browser.
-  await page.goto('/builds')
-  await page.getByRole('heading', { name: 'Builds', exact: true }).waitFor()
-  const from = performance.now()
-  await page.goto(`/builds/${id}`)
-  const card = page.getByRole('region', { name: 'Why it failed' })
-  await card.getByRole('heading', { name }).waitFor()
-  const lines = card.getByRole('list', { name: `Last lines of ${name}` })
-  await lines.getByText('output 40').waitFor()
-  expect(performance.now() - from).toBeLessThan(2_000)
-  expect(await lines.getByRole('listitem').count()).toBe(10)
-  await card.getByText('The command itself failed').waitFor()
-  await page.getByText(`step ${name}: exit code 3`).waitFor()
-  expect(seen).toEqual([])
-})
+])(
+  'a failure in %s opens with the step to blame, its last ten lines and advice within 2 s (W026, W027)',
+  async (_, document, name) => {
+    const id = await failIn(document, name)
+    expect((await scene.admin.builds.get(id)).blame).toBe(name)
+    await using opened = await web.open()
+    const { page, seen } = opened
+    // The page itself is in the cache of the browser.
+    await page.goto('/builds')
+    await page.getByRole('heading', { name: 'Builds', exact: true }).waitFor()
+    const from = performance.now()
+    await page.goto(`/builds/${id}`)
+    const card = page.getByRole('region', { name: 'Why it failed' })
+    await card.getByRole('heading', { name }).waitFor()
+    const lines = card.getByRole('list', { name: `Last lines of ${name}` })
+    await lines.getByText('output 40').waitFor()
+    expect(performance.now() - from).toBeLessThan(2_000)
+    expect(await lines.getByRole('listitem').count()).toBe(10)
+    await card.getByText('The command itself failed').waitFor()
+    await page.getByText(`step ${name}: exit code 3`).waitFor()
+    expect(seen).toEqual([])
+  },
+)
 
 test('the sentence keeps its step while the list form of the build arrives (W026)', async () => {
   const build = await failBuild(scene)
@@ -177,7 +180,9 @@ test('only what is new shows exactly the 14 lines that the last green log lacks 
   const list = page.getByRole('list', { name: 'New lines' })
   await expect.poll(() => list.getByRole('listitem').count()).toBe(14)
   const texts = await list.getByRole('listitem').allTextContents()
-  expect(texts.map((text) => text.replace(/^\d+/, ''))).toEqual([...'abcdefghijklmn'].map((letter) => `assertion of ${letter}x failed`))
+  expect(texts.map((text) => text.replace(/^\d+/, ''))).toEqual(
+    [...'abcdefghijklmn'].map((letter) => `assertion of ${letter}x failed`),
+  )
   await list.getByRole('button', { name: 'Show line 63 in the log' }).click()
   const row = page.getByRole('row').filter({ hasText: 'assertion of bx failed' })
   await row.waitFor()

@@ -57,7 +57,9 @@ test('a plan of 10,000 steps shows in 2 s with at most 1,500 elements, groups fo
   expect(await page.evaluate(() => document.activeElement?.getAttribute('data-step'))).toBe('g0')
   const svg = page.getByRole('region', { name: 'Graph of the steps' }).locator('svg')
   for (let clicks = 0; clicks < 6; clicks += 1) await page.getByRole('button', { name: 'Smaller' }).click()
-  const shrunk = await svg.evaluate((element) => Number(element.getAttribute('width')) / (element as SVGSVGElement).viewBox.baseVal.width)
+  const shrunk = await svg.evaluate(
+    (element) => Number(element.getAttribute('width')) / (element as SVGSVGElement).viewBox.baseVal.width,
+  )
   expect(shrunk).toBeGreaterThanOrEqual(0.7)
   expect(seen).toEqual([])
 }, 60_000)

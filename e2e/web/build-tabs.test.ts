@@ -89,7 +89,12 @@ test('usage over time is drawn, and each drawing has its table', async () => {
   await begin(engine)
   await engine.event({ type: 'step.started', step: 'test', try: 1 })
   for (const memoryBytes of [100, 300, 200]) {
-    const usage = { memoryBytes: memoryBytes * MIB, memoryPeakBytes: 300 * MIB, memoryLimitBytes: 2048 * MIB, cpuMs: memoryBytes * 10 }
+    const usage = {
+      memoryBytes: memoryBytes * MIB,
+      memoryPeakBytes: 300 * MIB,
+      memoryLimitBytes: 2048 * MIB,
+      cpuMs: memoryBytes * 10,
+    }
     await engine.event({ type: 'step.usage', step: 'test', usage })
     await new Promise((passed) => setTimeout(passed, 30))
   }
@@ -163,7 +168,10 @@ test('an approval is decided with a comment, and asks once more when the setting
   expect((await scene.admin.builds.get(build.id)).approvals?.[0]).not.toHaveProperty('decision')
   await dialog.getByRole('button', { name: 'Approve gate' }).click()
   await page.getByText(/gate was approved by .*: tested by hand/).waitFor()
-  expect((await scene.admin.builds.get(build.id)).approvals?.[0]).toMatchObject({ decision: 'approved', comment: 'tested by hand' })
+  expect((await scene.admin.builds.get(build.id)).approvals?.[0]).toMatchObject({
+    decision: 'approved',
+    comment: 'tested by hand',
+  })
   await scene.admin.settings.put({ ...settings, approvalConfirmation: 'none' })
 })
 
@@ -219,7 +227,9 @@ test('m tells the end of a build from a hidden tab, and explains a permission th
   await page.waitForTimeout(32_000)
   await engine.finish({ status: 'success' })
   const told = (): Promise<unknown> => page.evaluate(() => (window as unknown as { told: unknown }).told)
-  await expect.poll(told, { timeout: 5_000 }).toMatchObject([{ title: expect.stringContaining(`#${build.number}`), body: /succeeded/ }])
+  await expect
+    .poll(told, { timeout: 5_000 })
+    .toMatchObject([{ title: expect.stringContaining(`#${build.number}`), body: /succeeded/ }])
 }, 60_000)
 
 test('the log and the end of every attempt can be reached, and a lost one says why in the words of the cluster (W042)', async () => {
@@ -240,7 +250,9 @@ test('the log and the end of every attempt can be reached, and a lost one says w
   const { page, seen } = opened
   await page.goto(`/builds/${build.id}`)
   const attempts = page.getByRole('list', { name: 'Attempts and waits' })
-  await attempts.getByText(/Attempt 1 was lost.*: Node 10\.0\.3\.7 is gone\. \(node-lost\)\. The build continued in another attempt\./).waitFor()
+  await attempts
+    .getByText(/Attempt 1 was lost.*: Node 10\.0\.3\.7 is gone\. \(node-lost\)\. The build continued in another attempt\./)
+    .waitFor()
   await attempts.getByText(/Attempt 2 ended.* with success\./).waitFor()
   await page.getByRole('link', { name: 'test', exact: true }).click()
   await page.getByText('from the second attempt').waitFor()
@@ -289,9 +301,9 @@ test('variables have the values, levels and overrides of the plan, and no secret
   await page.goto(`/builds/${build.id}/variables`)
   const table = page.getByRole('table', { name: 'Variables' })
   await table.getByText('COLOR', { exact: true }).first().waitFor()
-  const rows = await table.getByRole('row').evaluateAll((all) =>
-    all.slice(1).map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
-  )
+  const rows = await table
+    .getByRole('row')
+    .evaluateAll((all) => all.slice(1).map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)))
   expect(rows).toEqual(
     (plan?.variables ?? []).map(({ name, value, level, source, isSecret, overriddenBy }) => [
       name,

@@ -88,7 +88,10 @@ export async function endStep(
 const INPUT = { document: DOCUMENT, branch: 'main', revision: '9e11f037aa11bb22cc33dd44ee55ff6677889900', git: GIT }
 
 /** Submits a build and starts its engine. Stops of earlier attempts are done on the way. */
-export async function startBuild(scene: HttpScene, input: object): Promise<{ readonly build: Build; readonly engine: TestEngine }> {
+export async function startBuild(
+  scene: HttpScene,
+  input: object,
+): Promise<{ readonly build: Build; readonly engine: TestEngine }> {
   const build = await scene.submit({ ...INPUT, ...input })
   return { build, engine: await startAttempt(scene, build) }
 }

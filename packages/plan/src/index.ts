@@ -10,7 +10,15 @@ export { toMarkdown, type SharedBuild } from './describe/build-markdown.ts'
 export * from './describe/describe-build.ts'
 export * from './describe/edges.ts'
 export * from './describe/layout.ts'
-export { criticalPath, scheduleOf, usualEnd, type EndOf, type Schedule, type ScheduledStep, type TimedStep } from './describe/schedule.ts'
+export {
+  criticalPath,
+  scheduleOf,
+  usualEnd,
+  type EndOf,
+  type Schedule,
+  type ScheduledStep,
+  type TimedStep,
+} from './describe/schedule.ts'
 export { adviseSize, LEAST_BUILDS, type SizeAdvice, type SizeFacts } from './describe/size-advice.ts'
 export * from './describe/tree.ts'
 export { unifiedDiff, type DiffLabels } from './describe/unified-diff.ts'

@@ -53,6 +53,8 @@ test('each loss of infrastructure says that nothing is to be done, and green, sk
 test('at most three pieces of advice are given', () => {
   for (const reason of REASON_NAMES) {
     const usage = { memoryPeakBytes: 2 * GIB, memoryLimitBytes: 2 * GIB }
-    expect(advise({ step: failed(reason, { usage, hint: 'Hint.' }), registries: ['a'], usualMs: 1 }).length).toBeLessThanOrEqual(3)
+    expect(advise({ step: failed(reason, { usage, hint: 'Hint.' }), registries: ['a'], usualMs: 1 }).length).toBeLessThanOrEqual(
+      3,
+    )
   }
 })

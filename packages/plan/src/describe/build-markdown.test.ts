@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { toMarkdown } from './build-markdown.ts'
 
+const STEP = { name: 'unit_tests', type: 'freestyle', status: 'error', reason: 'exit-code', exitCode: 1 }
 const FAILED = {
   number: 1279,
   pipeline: 'demo/app',
@@ -10,7 +11,7 @@ const FAILED = {
   startedAt: 0,
   finishedAt: 184_000,
   blame: 'unit_tests',
-  steps: [{ name: 'unit_tests', type: 'freestyle', status: 'error', reason: 'exit-code', exitCode: 1 }],
+  steps: [STEP],
 }
 const address = 'https://windlass.example/builds/65f0'
 
@@ -28,7 +29,7 @@ test('a failed build has its sentence, its step, the last lines and the address'
 
 test('text of others stays text: markup is escaped, and no line ends the fence', () => {
   const text = toMarkdown(
-    { ...FAILED, branch: 'a`b', steps: [{ ...FAILED.steps[0]!, message: '[x](javascript:1) <b>\nnext' }] },
+    { ...FAILED, branch: 'a`b', steps: [{ ...STEP, message: '[x](javascript:1) <b>\nnext' }] },
     { address, lastLines: ['```', '````js'] },
   )
   expect(text).toContain('``a`b``')

@@ -42,7 +42,7 @@ interface Way {
 
 /** A second account of the rules: for each step, all steps that must be over before it starts, and the longest way through them. */
 function waysOf(steps: readonly ScheduledStep[], timeOf: (name: string) => number): (name: string) => Way {
-  const find = (name: string): ScheduledStep => steps.find((step) => step.name === name)!
+  const find = (name: string): ScheduledStep => steps.find((step) => step.name === name) ?? { name, after: [] }
   const children = (name: string): ScheduledStep[] => steps.filter(({ parent, hook }) => parent === name && hook === undefined)
   const hooks = (name: string, isBefore: boolean): ScheduledStep[] =>
     steps.filter(({ hook }) => hook?.of === name && (hook.moment === 'on_elected') === isBefore)
@@ -102,7 +102,10 @@ test('the usual end of 200 random builds in progress is that of a reference func
     const usual = (name: string): number => times.get(name) ?? 0
     const now = 1_000 + Math.floor(random(seed)() * 2_000)
     const states = playUntil(steps, now, (name) => usual(name) * 1.5)
-    const got = usualEnd(steps, (name) => ({ status: 'pending', ...states.get(name), usualMs: usual(name) }), { from: 1_000, now })
+    const got = usualEnd(steps, (name) => ({ status: 'pending', ...states.get(name), usualMs: usual(name) }), {
+      from: 1_000,
+      now,
+    })
     expect({ seed, end: got }).toEqual({ seed, end: referenceEnd(steps, states, usual, now) })
   }
 })
@@ -129,7 +132,7 @@ function referenceEnd(
 ): number {
   const leaves = leavesOf(steps)
   const left = (name: string): number => {
-    const { status, startedAt = 0 } = states.get(name)!
+    const { status, startedAt = 0 } = states.get(name) ?? { status: 'success' }
     if (status === 'success') return 0
     return status === 'running' ? Math.max(0, startedAt + usual(name) - now) : usual(name)
   }

@@ -15,7 +15,8 @@ export type FoldMarker =
   | { readonly style: 'heading'; readonly sign: '-' | '+' | '~'; readonly name: string }
 
 /** A line that none of these is in has no marker. */
-export const FOLD_WORDS = /::group::|::endgroup::|##\[(?:end)?group\]|section_start:|section_end:|travis_fold:|^(?:---|\+\+\+|~~~) /gm
+export const FOLD_WORDS =
+  /::group::|::endgroup::|##\[(?:end)?group\]|section_start:|section_end:|travis_fold:|^(?:---|\+\+\+|~~~) /gm
 
 // oxlint-disable-next-line no-control-regex
 const ESCAPES = /\u001B\[[\d;]*[A-Za-z]/g

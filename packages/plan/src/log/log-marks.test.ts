@@ -71,7 +71,9 @@ test('finds the folds of four formats, also nested and in raw output (W061)', ()
 })
 
 test('finds groups in the spelling of Azure Pipelines', () => {
-  expect(marksOf('##[group]Install\nok\n##[endgroup]\n').folds).toMatchObject([{ style: 'group', name: 'Install', from: 0, to: 2 }])
+  expect(marksOf('##[group]Install\nok\n##[endgroup]\n').folds).toMatchObject([
+    { style: 'group', name: 'Install', from: 0, to: 2 },
+  ])
 })
 
 test('diffs, results of Go tests and ends without a start are no folds', () => {

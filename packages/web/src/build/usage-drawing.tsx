@@ -25,7 +25,9 @@ export function UsageDrawing({ name, points, limit, format }: UsageDrawingProps)
   const top = Math.max(greatest, limit ?? 0, Number.MIN_VALUE)
   const x = (at: number): number => ((at - first.at) / Math.max(1, last.at - first.at)) * WIDTH
   const y = (value: number): number => HEIGHT - (value / top) * (HEIGHT - 2) - 1
-  const line = known.map(({ at, value }, index) => `${index === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join('')
+  const line = known
+    .map(({ at, value }, index) => `${index === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join('')
   return (
     <figure className={styles['drawing']}>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-labelledby={title}>

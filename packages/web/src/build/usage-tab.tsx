@@ -22,8 +22,7 @@ export function UsageTab({ build }: { readonly build: Build }): ReactElement {
   if (isPending) return <Loading rows={6} what="the usage" />
   if (data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   const steps = (build.steps ?? []).filter(({ usage }) => usage !== undefined)
-  if (steps.length === 0)
-    return <Empty>No step was measured. Steps are measured once their containers run for a second.</Empty>
+  if (steps.length === 0) return <Empty>No step was measured. Steps are measured once their containers run for a second.</Empty>
   const peak = memoryTogether(steps)
   const limit = Math.max(...steps.map(({ usage }) => usage?.memoryLimitBytes ?? 0))
   return (

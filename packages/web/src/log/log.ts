@@ -227,7 +227,8 @@ export class Log {
   async #loadMarks(shows: boolean): Promise<void> {
     await this.#marks.load(this.#abort.signal)
     clearTimeout(this.#marksTimer)
-    if (this.#isLive && !this.#abort.signal.aborted) this.#marksTimer = setTimeout(() => void this.#loadMarks(false), LIVE_MARKS_MS)
+    if (this.#isLive && !this.#abort.signal.aborted)
+      this.#marksTimer = setTimeout(() => void this.#loadMarks(false), LIVE_MARKS_MS)
     if (this.#abort.signal.aborted || !shows || !this.#view.isAtStart) return
     if (!(await this.showProblem(1))) this.toEnd()
   }

@@ -54,7 +54,16 @@ test('a log whose marks cannot be read has no problems', async () => {
 
 test('a fold reaches to its end, or to the last line that was read', async () => {
   const fold = { style: 'group', name: 'Install', depth: 0, isFolded: true } as const
-  const { found } = await load([marks([], { lines: 40, folds: [{ ...fold, from: 2, to: 9 }, { ...fold, from: 30 }, { ...fold, from: 39 }] })])
+  const { found } = await load([
+    marks([], {
+      lines: 40,
+      folds: [
+        { ...fold, from: 2, to: 9 },
+        { ...fold, from: 30 },
+        { ...fold, from: 39 },
+      ],
+    }),
+  ])
   expect([...found.folds.values()]).toEqual([
     { from: 2, to: 9 },
     { from: 30, to: 39 },

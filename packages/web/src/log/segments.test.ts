@@ -5,7 +5,7 @@ import { Segments } from './segments.ts'
 
 const LINES = 60
 const folds = fc.array(
-  fc.tuple(fc.nat(LINES - 1), fc.nat(LINES - 1)).map(([a, b]): Fold => ({ from: Math.min(a, b), to: Math.max(a, b)})),
+  fc.tuple(fc.nat(LINES - 1), fc.nat(LINES - 1)).map(([a, b]): Fold => ({ from: Math.min(a, b), to: Math.max(a, b) })),
 )
 
 test('rows are the lines that no closed fold hides, in order (W061)', () => {

@@ -19,16 +19,18 @@ export function Help({ isOpen, onClose }: { readonly isOpen: boolean; readonly o
           <section key={index}>
             <h3>{name}</h3>
             <dl>
-              {shortcuts.filter(({ keys }) => !isReplaced(groups.slice(index + 1), keys)).map(({ keys, does }) => (
-                <div key={keys}>
-                  <dt>
-                    {keys.split(' ').map((key) => (
-                      <kbd key={key}>{key}</kbd>
-                    ))}
-                  </dt>
-                  <dd>{does}</dd>
-                </div>
-              ))}
+              {shortcuts
+                .filter(({ keys }) => !isReplaced(groups.slice(index + 1), keys))
+                .map(({ keys, does }) => (
+                  <div key={keys}>
+                    <dt>
+                      {keys.split(' ').map((key) => (
+                        <kbd key={key}>{key}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{does}</dd>
+                  </div>
+                ))}
             </dl>
           </section>
         ))}
