@@ -172,12 +172,12 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
-    parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs'],
+    parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
   },
   {
     name: 'web',
     include: ['e2e/web/**/*.test.ts'],
-    parts: ['browser', 'web'],
+    parts: ['browser', 'web', 'docker', 'image:shell', 'image:tools'],
     sharesProcess: true,
   },
   {

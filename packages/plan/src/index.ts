@@ -20,6 +20,7 @@ export {
   type TimedStep,
 } from './describe/schedule.ts'
 export { adviseSize, LEAST_BUILDS, type SizeAdvice, type SizeFacts } from './describe/size-advice.ts'
+export * from './describe/start.ts'
 export * from './describe/tree.ts'
 export { unifiedDiff, type DiffLabels } from './describe/unified-diff.ts'
 export * from './describe/usage.ts'

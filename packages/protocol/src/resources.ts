@@ -208,6 +208,8 @@ export const Agent = z.object({
   serverUrl: z.string().optional(),
   lastSeenAt: Time.optional(),
   createdAt: Time,
+  /** Number of tasks that the agent has taken and not reported yet. In answers of `GET /v1/agents/{name}`. */
+  tasks: z.int().optional(),
 })
 export type Agent = z.infer<typeof Agent>
 /** The only response that contains the token. */

@@ -14,6 +14,7 @@ import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldLinks } from './store/account/links.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
+import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
 import { deleteOldPullRequests } from './store/triggers/pull-requests.ts'
@@ -75,6 +76,7 @@ export async function retain(app: App): Promise<void> {
     'device codes': inWrite((tx) => deleteOldDeviceCodes(tx, now)),
     keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
     links: inWrite((tx) => deleteOldLinks(tx, now)),
+    'output of terminals': inWrite((tx) => deleteEndedOutput(tx, now - HOUR_MS)),
     'signing keys': () => rotateSigningKeys(app),
     'audit records': inBatches((tx, old) => deleteOldAudit(tx, { ...old, accountId: app.accountId }), {
       before: now - retention.auditDays * DAY_MS,

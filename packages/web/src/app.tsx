@@ -13,6 +13,11 @@ const BuildByNumber = late(async () => (await import('./build/build-by-number.ts
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
+const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
+const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
+const AgentScreen = late(async () => (await import('./fleet/agent-screen.tsx')).AgentScreen)
+const SystemScreen = late(async () => (await import('./system/system-screen.tsx')).SystemScreen)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
 
 export function App(): ReactElement {
@@ -35,17 +40,35 @@ export function App(): ReactElement {
             <Route path="/b/:number">
               <BuildByNumber />
             </Route>
+            <Route path="/builds/:id/terminals/:terminal">
+              {({ id, terminal }) => <Redirect to={paths.debug(id, { terminal })} replace />}
+            </Route>
             <Route path="/builds/:id/*?">
               <BuildScreen />
             </Route>
             <Route path="/pipelines">
               <Pipelines />
             </Route>
+            <Route path="/pipelines/-/new">
+              <NewPipeline />
+            </Route>
             <Route path="/pipelines/*">
               <PipelineScreen />
             </Route>
             <Route path="/approvals">
               <Approvals />
+            </Route>
+            <Route path="/runtimes">
+              <Runtimes />
+            </Route>
+            <Route path="/runtimes/*">
+              <RuntimeScreen />
+            </Route>
+            <Route path="/agents/*">
+              <AgentScreen />
+            </Route>
+            <Route path="/system">
+              <SystemScreen />
             </Route>
             <Route component={NotHere} />
           </Switch>

@@ -42,6 +42,8 @@ export interface RuntimeFacts {
   /** Why the latest warm pair failed. */
   readonly pairProblem?: string | undefined
   readonly isPaused: boolean
+  /** Why builds are paused, in the words of the admin. */
+  readonly pauseReason?: string | undefined
 }
 
 /** What the health of the server depends on, except its runtimes. */
@@ -52,6 +54,7 @@ export interface ServerFacts {
   readonly freeShare: number
   readonly minFreeShare: number
   readonly isPaused: boolean
+  readonly pauseReason?: string | undefined
   readonly running: number
   readonly waiting: number
 }

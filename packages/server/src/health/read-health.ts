@@ -2,6 +2,7 @@
 import {
   judgeRuntime,
   judgeServer,
+  type AccountSettings,
   type AgentFacts,
   type Health,
   type PodFacts,
@@ -33,7 +34,7 @@ interface Readings {
   readonly waits: readonly StartProblem[]
   readonly rejections: readonly StartProblem[]
   readonly fullSince: ReadonlyMap<string, number>
-  readonly isPaused: boolean
+  readonly settings: AccountSettings
   /** Reads the holders of limits at the first call. */
   holders(): ReturnType<typeof readHolders>
 }
@@ -59,7 +60,8 @@ export async function readServerHealth(app: App, runtimes: readonly Runtime[]): 
     logsFailSince: app.logs.failingSince(),
     freeShare: Math.min(bytes, files),
     minFreeShare: app.minFreeShare,
-    isPaused: readings.isPaused,
+    isPaused: readings.settings.pauseBuilds,
+    pauseReason: readings.settings.pauseReason,
     running: total('running'),
     waiting: total('waiting'),
   }
@@ -94,7 +96,7 @@ async function read(app: App): Promise<Readings> {
     waits: await listStartWaits(query, accountId),
     rejections: await listRejections(query, accountId, now - REJECTED_MS),
     fullSince: await listFullSince(query, accountId),
-    isPaused: (await readAccountSettings(query, accountId)).pauseBuilds,
+    settings: await readAccountSettings(query, accountId),
   }
 }
 
@@ -119,7 +121,8 @@ async function judge(app: App, runtime: Runtime, readings: Readings): Promise<He
     pods: of(readings.waits),
     rejections: of(readings.rejections),
     pairProblem: runtime.warm?.problem,
-    isPaused: readings.isPaused,
+    isPaused: readings.settings.pauseBuilds,
+    pauseReason: readings.settings.pauseReason,
   })
 }
 

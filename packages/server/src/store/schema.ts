@@ -90,6 +90,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   annotation: AnnotationRow
   image: ImageRow
   event: EventRow
+  build_data: BuildDataRow
   stream: StreamRow
   stream_marks: StreamMarksRow
   chunk: ChunkRow
@@ -434,6 +435,16 @@ export interface AnnotationRow {
   updated_at: number
 }
 
+/** Data that a client stored with a build. */
+export interface BuildDataRow {
+  id: string
+  account_id: string
+  build_id: string
+  created_at: number
+  /** Sealed JSON. */
+  data: string
+}
+
 export interface EventRow {
   build_id: string
   position: number
@@ -486,13 +497,17 @@ export interface TerminalRow {
   /** Numbers of the last stored parts in both directions. */
   in_seq: number
   out_seq: number
+  /** Number of the last output that a reader has shown. */
+  ack_seq: number
+  /** Size of the stored output. */
+  out_bytes: number
   /** Time of the last call of its reader. */
   seen_at: number
   created_at: number
   ended_at: number | null
 }
 
-/** Data on its way between a user and an engine; deleted when the other side has received it. */
+/** Data between a user and an engine. Input is deleted when the engine has it; the latest output is kept for more readers. */
 export interface TerminalPartRow {
   terminal_id: string
   build_id: string

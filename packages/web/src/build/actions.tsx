@@ -1,8 +1,9 @@
 /** What can be done with a build, each with the command that does the same. */
 import { isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import { Ellipsis, RotateCw, Square } from 'lucide-react'
+import { Bug, Ellipsis, RotateCw, Square } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
+import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { copyText } from '../parts/copy.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
@@ -11,6 +12,7 @@ import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { tell } from '../shell/toasts.tsx'
+import { paths } from '../url/paths.ts'
 import { copySummary } from './copy-summary.ts'
 import { toggleEndNotice, useIsWatched } from './notify-end.ts'
 import { useRestart } from './restart.ts'
@@ -24,6 +26,7 @@ interface ActionsProps {
 
 export function Actions({ build, step }: ActionsProps): ReactElement {
   const [isAsking, setIsAsking] = useState(false)
+  const [, go] = useLocation()
   const restart = useRestart(build)
   const state = useSession()
   const away = useAway()
@@ -61,6 +64,13 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
           },
         ]),
   ]
+  const debug: MenuEntry = {
+    label: 'Debug',
+    icon: <Bug size={14} aria-hidden />,
+    keys: 'd',
+    note: `windlass debug ${build.id}`,
+    onChoose: () => go(paths.debug(build.id)),
+  }
   const terminate: MenuEntry = {
     label: 'Terminate the build',
     icon: <Square size={14} aria-hidden />,
@@ -89,7 +99,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     isMarked: isWatched,
     onChoose: () => void toggleEndNotice(build),
   }
-  const all = [...restarts, terminate, notice, ...copies]
+  const all = [...restarts, debug, terminate, notice, ...copies]
   usePaletteActions(() =>
     all.map((entry) => ({
       id: `action ${entry.label}`,
@@ -124,7 +134,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
             <Ellipsis size={16} aria-hidden />
           </Button>
         }
-        groups={[restarts, [terminate], [notice], copies]}
+        groups={[restarts, [debug], [terminate], [notice], copies]}
       />
       <Terminate build={build} isOpen={isAsking} onClose={() => setIsAsking(false)} />
     </>

@@ -2,8 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { isFinalBuild, stepToBlame } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import type { ReactElement } from 'react'
+import { Suspense, type ReactElement } from 'react'
 import { useLocation, useParams } from 'wouter'
+import { HeldCards } from '../debug/held-cards.tsx'
 import { lookOfBuild, type Tone } from '../looks/states.ts'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -11,6 +12,7 @@ import { StatusLine } from '../parts/status-line.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { queries } from '../server/queries.ts'
 import { useLiveness } from '../server/stream.ts'
+import { late } from '../shell/late.tsx'
 import { Page, type Favicon } from '../shell/page.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { BUILD_TABS, paths, type BuildTab } from '../url/paths.ts'
@@ -28,6 +30,8 @@ import { StepsTab } from './steps-tab.tsx'
 import { UsageTab } from './usage-tab.tsx'
 import { VariablesTab } from './variables-tab.tsx'
 
+const DebugTab = late(async () => (await import('../debug/debug-tab.tsx')).DebugTab)
+
 /** Tabs that have a screen. */
 const TABS = {
   overview: 'Steps',
@@ -37,6 +41,7 @@ const TABS = {
   events: 'Events',
   document: 'Document',
   compare: 'Compare',
+  debug: 'Debug',
 } as const
 type Shown = keyof typeof TABS
 
@@ -131,6 +136,7 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
       </StatusLine>
       {blamed !== undefined && <FailureCard build={build} step={blamed} />}
       <ApprovalCards build={build} />
+      <HeldCards build={build} />
       <Problems build={build} />
       <Tabs
         label="Parts of the build"
@@ -167,6 +173,12 @@ function Tab({
       return <EventsTab id={build.id} />
     case 'document':
       return <DocumentTab build={build} />
+    case 'debug':
+      return (
+        <Suspense fallback={<Loading what="the debugger" />}>
+          <DebugTab build={build} />
+        </Suspense>
+      )
     default:
       return <StepsTab build={build} chosen={place.step ?? blamed} />
   }

@@ -33,6 +33,17 @@ export function FailureCard({ build, step }: { readonly build: Build; readonly s
           Restart from the beginning
         </Button>
         <NewLinesLink build={build} step={step} />
+        <Button
+          off={restart.off}
+          isBusy={restart.isBusy}
+          onClick={() =>
+            restart.run({ from: step.name, debug: { steps: { [step.name]: ['failure'] } } }, (id) =>
+              paths.debug(id, { stop: step.name }),
+            )
+          }
+        >
+          Debug: run again and stop there
+        </Button>
         <ButtonLink tone="quiet" href={paths.step(build.id, step.name)}>
           Open the step
         </ButtonLink>

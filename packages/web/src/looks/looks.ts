@@ -1,5 +1,6 @@
 /** Theme and density, kept in this browser. `boot.js` reads them before the first paint. */
-const KEY = 'windlass.looks'
+/** Where the browser keeps the looks. */
+export const LOOKS_KEY = 'windlass.looks'
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
@@ -22,14 +23,28 @@ export function readLooks(): Looks {
 
 /** Changes the document, and keeps the choice unless storage is blocked. */
 export function setLooks(looks: Looks): void {
+  show(looks)
+  try {
+    localStorage.setItem(LOOKS_KEY, JSON.stringify(looks))
+  } catch {
+    // The choice holds until the page is closed.
+  }
+}
+
+/** Shows the theme and density of a text of the storage, which another document has changed. */
+export function showStoredLooks(stored: string | null): void {
+  try {
+    const { theme, density } = JSON.parse(stored ?? '{}') as Partial<Looks>
+    show({ theme: theme ?? 'system', density: density ?? 'comfortable' })
+  } catch {
+    // Something else is stored there; the looks stay.
+  }
+}
+
+function show(looks: Looks): void {
   const { dataset } = document.documentElement
   if (looks.theme === 'system') delete dataset['theme']
   else dataset['theme'] = looks.theme
   if (looks.density === 'compact') dataset['density'] = looks.density
   else delete dataset['density']
-  try {
-    localStorage.setItem(KEY, JSON.stringify(looks))
-  } catch {
-    // The choice holds until the page is closed.
-  }
 }

@@ -15,7 +15,7 @@ export function toProblem(error: unknown): { readonly message: string; readonly 
 }
 
 /** Returns the command that a hint names between backticks, such as `windlass auth login`. */
-function commandOf(hint: string): string | undefined {
+export function commandOf(hint: string): string | undefined {
   return /`(windlass [^`]+)`/.exec(hint)?.[1]
 }
 

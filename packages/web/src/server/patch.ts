@@ -48,6 +48,20 @@ function flush(): void {
   void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
 }
 
+const NOUNS_MS = 500
+const dueNouns = new Set<string>()
+
+/** Reads the lists of a noun again, at most twice a second, because every start and end of a build changes its runtime. */
+function scheduleNoun(key: string): void {
+  if (dueNouns.size === 0)
+    setTimeout(() => {
+      const keys = [...dueNouns]
+      dueNouns.clear()
+      for (const one of keys) void queryClient.invalidateQueries({ queryKey: [one] })
+    }, NOUNS_MS)
+  dueNouns.add(key)
+}
+
 const NOUN_KEYS = { approval: 'approvals', runtime: 'runtimes', agent: 'agents', delivery: 'deliveries' } as const
 
 function apply({ event, data }: StreamEvent): void {
@@ -55,9 +69,8 @@ function apply({ event, data }: StreamEvent): void {
   if (event !== 'changed') return
   const { change } = data
   if (change.noun === 'build') schedule(change.item)
-  else if (change.noun === 'gone')
-    void queryClient.invalidateQueries({ queryKey: [change.of === 'build' ? 'builds' : NOUN_KEYS[change.of]] })
-  else void queryClient.invalidateQueries({ queryKey: [NOUN_KEYS[change.noun]] })
+  else if (change.noun === 'gone') scheduleNoun(change.of === 'build' ? 'builds' : NOUN_KEYS[change.of])
+  else scheduleNoun(NOUN_KEYS[change.noun])
   // The build shows its approvals, and its list form does not change with each of them.
   if (change.noun === 'approval') void queryClient.invalidateQueries({ queryKey: ['build', change.item.build.id], exact: true })
 }

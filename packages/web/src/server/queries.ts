@@ -5,6 +5,8 @@ import { client } from './client.ts'
 
 /** Builds on one page of the list. */
 const PAGE_SIZE = 50
+/** Interval at which sentences about health are read again. */
+export const HEALTH_MS = 15_000
 
 /** The values by which the list of builds shows counts. */
 export type CountedBy = 'status' | 'project' | 'pipeline' | 'branch' | 'initiator' | 'runtime' | 'trigger' | 'reason'
@@ -120,8 +122,15 @@ export const queries = {
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next,
     }),
-  runtimes: () => queryOptions({ queryKey: ['runtimes'], queryFn: ({ signal }) => client.runtimes.list({ signal }) }),
-  agents: () => queryOptions({ queryKey: ['agents'], queryFn: ({ signal }) => client.agents.list({ signal }) }),
+  /** The health of the server and of all runtimes. Its sentences contain durations, so it is read again. */
+  health: () =>
+    queryOptions({
+      queryKey: ['runtimes', 'health'],
+      queryFn: ({ signal }) => client.health.server({ signal }),
+      refetchInterval: HEALTH_MS,
+    }),
+  runtimes: () => queryOptions({ queryKey: ['runtimes', 'list'], queryFn: ({ signal }) => client.runtimes.list({ signal }) }),
+  agents: () => queryOptions({ queryKey: ['agents', 'list'], queryFn: ({ signal }) => client.agents.list({ signal }) }),
   search: (q: string) =>
     queryOptions({
       queryKey: ['search', q],

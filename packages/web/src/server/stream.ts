@@ -180,6 +180,12 @@ function stopLater(): void {
   }, HIDDEN_MS)
 }
 
+/** Calls `read` with the liveness now and after each change. Returns a function that ends this. */
+export function observeLiveness(read: (liveness: Liveness) => void): () => void {
+  read(liveness.get())
+  return liveness.subscribe(() => read(liveness.get()))
+}
+
 /** Begins to close the stream of hidden tabs. Called once by the page. */
 export function watchVisibility(): void {
   document.addEventListener('visibilitychange', () => {

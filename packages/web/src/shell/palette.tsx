@@ -128,6 +128,6 @@ function foundEntries(found: SearchResults | undefined, go: Go): PaletteEntry[] 
 function pathOfName(kind: string, name: string): string {
   if (kind === 'pipeline') return paths.builds({ pipeline: [name] })
   if (kind === 'project') return paths.builds({ project: [name] })
-  if (kind === 'runtime') return paths.builds({ runtime: [name] })
+  if (kind === 'runtime') return paths.runtime(name)
   return paths.context(name)
 }

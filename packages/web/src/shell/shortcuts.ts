@@ -71,7 +71,9 @@ export function nameOfKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKe
   return control + alt + shift + (isLetter ? event.key.toLowerCase() : event.key)
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Returns true in fields, also in those of a shadow root, whose events name only their host. */
+function isTyping(event: KeyboardEvent): boolean {
+  const [target] = event.composedPath()
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
@@ -80,7 +82,7 @@ function onKey(event: KeyboardEvent): void {
   const key = nameOfKey(event)
   const isSingle = !key.startsWith('Ctrl+') && !key.startsWith('Alt+')
   const isCovered = document.querySelector('[role="dialog"], [role="menu"]') !== null
-  if (isSingle && (!singleKeys.get() || isTyping(event.target) || isCovered)) return
+  if (isSingle && (!singleKeys.get() || isTyping(event) || isCovered)) return
   const sequence = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ${key}` : undefined
   const all = groups
     .get()

@@ -1,18 +1,11 @@
-/** Compiles the document of a local build with everything that is known on this machine. */
-import {
-  BUILT_IN_CATALOG,
-  compile,
-  type Compiled,
-  documentKind,
-  isMainCloneSkipped,
-  possibleMainClone,
-  readPipelineDocument,
-  type Diagnostic,
-  type MainCloneSettings,
-  type PipelineDocument,
-  type StepCatalog,
-} from '@windlass/pipeline'
+/** Compiles a document with the variables of a build that is only planned or runs on one machine. The command line and the editor of the page use it. */
 import { builtinVariables, type BuildFacts, type MainClone, type Plan, type Variable, type VariableLayer } from '@windlass/plan'
+import { isMainCloneSkipped, possibleMainClone, type MainCloneSettings } from '../draft/main-clone.ts'
+import type { Diagnostic } from '../language/diagnostic.ts'
+import { BUILT_IN_CATALOG } from '../typed/built-in.ts'
+import type { StepCatalog } from '../typed/catalog.ts'
+import { compile, type Compiled } from './compile.ts'
+import { documentKind, readPipelineDocument, type PipelineDocument } from './pipeline-document.ts'
 
 export interface LocalPlanInput {
   readonly source: { readonly text: string; readonly file: string }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compileLocally } from './local-plan.ts'
+import { compileLocally } from './compile-locally.ts'
 
 const facts = { buildId: '0'.repeat(24), createdAt: 0, trigger: { kind: 'manual' as const }, git: { branch: 'main' } }
 const steps = 'steps:\n  a: { image: x, commands: [echo a] }\n  b: { image: x, commands: [echo b] }\n'

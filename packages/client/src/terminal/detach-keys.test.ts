@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { DetachKeys } from './keyboard.ts'
+import { DetachKeys } from './detach-keys.ts'
 
 function press(...chunks: string[]): { text: string; isDetached: boolean } {
   const keys = new DetachKeys()
   let text = ''
   for (const chunk of chunks) {
     const pressed = keys.push(Buffer.from(chunk))
-    text += pressed.keys.toString()
+    text += Buffer.from(pressed.keys).toString()
     if (pressed.isDetached) return { text, isDetached: true }
   }
   return { text, isDetached: false }
@@ -25,4 +25,10 @@ test('`~.` detaches only at the start of a line', () => {
 
 test('passes on all other keys, including Ctrl-C and Ctrl-P with another key', () => {
   expect(press('\u0003\u0010', 'x\u001B[A')).toEqual({ text: '\u0003\u0010x\u001B[A', isDetached: false })
+})
+
+test('works again after the user has detached and returned', () => {
+  const keys = new DetachKeys()
+  expect(keys.push(Buffer.from('\u0010\u0011')).isDetached).toBe(true)
+  expect(keys.push(Buffer.from('\u0011x'))).toEqual({ keys: Uint8Array.from([0x11, 0x78]), isDetached: false })
 })
