@@ -39,7 +39,7 @@ function hostileDocument(): string {
 const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H${index}`, value, encrypted: false }))
 
 const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/settings', '/-/run']
-const TABS = ['', '/graph', '/variables', '/events', '/document', '/debug']
+const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 
 test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
   const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)

@@ -1,6 +1,7 @@
 /** Writes the changes of the stream into the cache, so that lists and builds change in place. */
 import type { InfiniteData } from '@tanstack/react-query'
 import type { Build, StreamEvent } from '@windlass/protocol'
+import { patchBuild } from './patch-build.ts'
 import { queryClient } from './query-client.ts'
 import { observeStream } from './stream.ts'
 
@@ -16,19 +17,6 @@ function patchPages(pages: Pages, build: Build): Pages {
   if (!pages.pages.some(({ items }) => items.some(({ id }) => id === build.id))) return pages
   const replace = (items: readonly Build[]): readonly Build[] => items.map((one) => (one.id === build.id ? build : one))
   return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: replace(page.items) })) }
-}
-
-/** Returns a build in full with the newer facts of its list form, which has no steps, attempts and approvals. */
-function patchBuild(full: Build, listed: Build): Build {
-  const kept = {
-    steps: full.steps,
-    attempts: full.attempts,
-    approvals: full.approvals,
-    annotations: full.annotations,
-    problems: full.problems,
-    commitStatus: full.commitStatus,
-  }
-  return { ...listed, ...Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) }
 }
 
 const FLUSH_MS = 100
@@ -100,6 +88,8 @@ function apply({ event, data }: StreamEvent): void {
   if (change.noun === 'build') schedule(change.item)
   else if (change.noun === 'gone') scheduleNoun(change.of === 'build' ? 'builds' : NOUN_KEYS[change.of])
   else scheduleNoun(NOUN_KEYS[change.noun])
+  // The build shows its approvals, and its list form does not change with each of them.
+  if (change.noun === 'approval') void queryClient.invalidateQueries({ queryKey: ['build', change.item.build.id], exact: true })
 }
 
 /** Begins to patch the cache. Called once by the page. */

@@ -62,6 +62,26 @@ export const queries = {
       queryKey: ['build', id, 'last-lines', { stream, count }],
       queryFn: ({ signal }) => client.builds.logLines(id, { signal, query: { stream, from: -count, count } }),
     }),
+  /** Lines of a stream around a place. */
+  linesFrom: (id: string, stream: string, { from, count }: { readonly from: number; readonly count: number }) =>
+    queryOptions({
+      queryKey: ['build', id, 'lines', { stream, from, count }],
+      queryFn: ({ signal }) => client.builds.logLines(id, { signal, query: { stream, from, count } }),
+    }),
+  /** The problems of a stream, as far as the server has read it. */
+  logMarks: (id: string, stream: string) =>
+    queryOptions({
+      queryKey: ['build', id, 'marks', { stream }],
+      queryFn: ({ signal }) => client.builds.logMarks(id, { signal, query: { stream } }),
+      retry: false,
+    }),
+  /** Lines of a stream that the last successful build of the branch lacks. Fails with `not-found` without one. */
+  newLines: (id: string, { stream, attempt }: { readonly stream: string; readonly attempt: number }) =>
+    queryOptions({
+      queryKey: ['build', id, 'new', { stream, attempt }],
+      queryFn: ({ signal }) => client.builds.newLogLines(id, { signal, query: { stream, attempt } }),
+      retry: false,
+    }),
   feed: (id: string) =>
     infiniteQueryOptions({
       queryKey: ['build', id, 'feed'],

@@ -162,6 +162,31 @@ export function useLiveness(): Liveness {
   return useStore(liveness)
 }
 
+/** Promises that need the stream in a hidden tab too. */
+const promises = new Set<symbol>()
+let hiddenTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Keeps the stream open while the tab is hidden, until the returned function is called. */
+export function keepStreamOpen(): () => void {
+  const promise = Symbol('promise')
+  promises.add(promise)
+  return () => {
+    promises.delete(promise)
+    if (document.visibilityState === 'hidden') stopLater()
+  }
+}
+
+function stopLater(): void {
+  clearTimeout(hiddenTimer)
+  hiddenTimer = setTimeout(stop, HIDDEN_MS)
+}
+
+/** Closes the stream, unless a promise needs it. */
+function stop(): void {
+  isStopped = promises.size === 0
+  plan()
+}
+
 /** Calls `read` with the liveness now and after each change. Returns a function that ends this. */
 export function observeLiveness(read: (liveness: Liveness) => void): () => void {
   read(liveness.get())
@@ -176,23 +201,16 @@ const TABS = 'windlass.streams'
  * to a server. A tab that is opened in the background has no stream until it is shown. Called once by the page.
  */
 export function watchVisibility(): void {
-  let timer: ReturnType<typeof setTimeout> | undefined
   const isHidden = (): boolean => document.visibilityState !== 'visible'
-  const stop = (): void => {
-    isStopped = true
-    plan()
-  }
   isStopped = isHidden()
   const tabs = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(TABS)
   tabs?.addEventListener('message', () => isHidden() && stop())
   tellTabs = () => tabs?.postMessage('opens')
   document.addEventListener('visibilitychange', () => {
-    clearTimeout(timer)
-    if (isHidden()) timer = setTimeout(stop, HIDDEN_MS)
-    else {
-      isStopped = false
-      plan()
-    }
+    clearTimeout(hiddenTimer)
+    if (isHidden()) return stopLater()
+    isStopped = false
+    plan()
   })
 }
 

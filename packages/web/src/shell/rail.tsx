@@ -2,6 +2,7 @@
 import { PanelLeft } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
+import { Logo } from '../looks/logo.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { Tooltip } from '../parts/tooltip.tsx'
 import { useSession, whyNot } from '../server/session.ts'
@@ -41,7 +42,7 @@ export function Rail({ badges }: RailProps): ReactElement {
   return (
     <nav className={styles['rail']} data-folded={isFolded} aria-label="Places">
       <Link href={paths.builds()} className={styles['brand'] ?? ''}>
-        <img src="/icons/windlass.svg" alt="" width="20" height="20" />
+        <Logo size={20} />
         <span>Windlass</span>
       </Link>
       {GROUPS.map((group) => (

@@ -14,6 +14,9 @@ export const BUILD_TABS = [
 ] as const
 export type BuildTab = (typeof BUILD_TABS)[number]
 
+/** In the place of a step: the log of the build itself. */
+export const SYSTEM = '.system'
+
 /** What may follow `/-/` in the address of a pipeline. */
 export type PipelinePart = 'edit' | 'trends' | 'triggers' | 'history' | 'settings' | 'run'
 
@@ -32,11 +35,12 @@ export const paths = {
   step: (
     id: string,
     step: string,
-    options: { readonly attempt?: number; readonly lines?: readonly [number, number] } = {},
+    options: { readonly attempt?: number; readonly lines?: readonly [number, number]; readonly onlyNew?: boolean } = {},
   ): string => {
-    const { attempt, lines } = options
+    const { attempt, lines, onlyNew = false } = options
     const mark = lines === undefined ? '' : `#L${lines[0]}${lines[1] === lines[0] ? '' : `-${lines[1]}`}`
-    return `/builds/${id}/steps/${encode(step)}${attempt === undefined ? '' : `?attempt=${attempt}`}${mark}`
+    const query = [attempt === undefined ? '' : `attempt=${attempt}`, onlyNew ? 'only=new' : ''].filter((part) => part !== '')
+    return `/builds/${id}/steps/${encode(step)}${query.length === 0 ? '' : `?${query.join('&')}`}${mark}`
   },
   /** The debugger of a build: with a terminal, or with a step in which one opens as soon as it is held. */
   debug: (id: string, shown: { readonly terminal?: string; readonly stop?: string } = {}): string => {
