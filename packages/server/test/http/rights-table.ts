@@ -279,6 +279,8 @@ POST   /v1/agent/claim                                                       age
 POST   /v1/agent/tasks                                                       agent       -
 POST   /v1/agent/lease                                                       agent       -
 POST   /v1/agent/facts                                                       agent       -
+POST   /v1/agent/disks                                                       agent       -
+POST   /v1/agent/jobs                                                        agent       -
 POST   /v1/engine/claim                                                      bootstrap   -
 POST   /v1/engine/wait                                                       bootstrap   -
 POST   /v1/engine/document                                                   attempt     -
