@@ -269,6 +269,12 @@ export const RuleResult = z.object({
   holds: z.boolean(),
   /** What was compared with what. */
   text: z.string(),
+  /** What the event has: the branch, the comment, the names of the event. Absent if the rule compares nothing. */
+  value: z.string().optional(),
+  /** What the trigger wants of it. */
+  pattern: z.string().optional(),
+  /** Of `modified-files`: changed files, at most 20, each with the part of the filter that it matches. */
+  files: z.array(z.object({ file: z.string(), part: z.string().optional() })).optional(),
   /** The rule holds, but the build must be approved before it starts. */
   needsApproval: z.literal(true).optional(),
 })
@@ -317,7 +323,9 @@ export const Delivery = z.object({
   processedAt: Time.optional(),
   /** Not in lists. */
   triggers: z.array(TriggerVerdict).optional(),
-  /** Body as it was received; not in lists. */
+  /** Headers that say what the event is, with lower-case names; not in lists. */
+  headers: z.record(z.string(), z.string()).optional(),
+  /** Body as it was received, with passwords in URLs and the values of fields such as `token` and `password` masked; not in lists. */
   body: z.string().optional(),
 })
 export type Delivery = z.infer<typeof Delivery>
@@ -325,7 +333,13 @@ export const DeliveryQuery = PageQuery.extend({
   /** Name of a webhook. */
   webhook: z.string().max(300).optional(),
   repo: z.string().max(400).optional(),
+  branch: z.string().max(500).optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
+  reason: NoBuildReason.optional(),
+  /** True: deliveries that started a build. False: those that started none, for any reason. */
+  built: z.stringbool().optional(),
+  /** Name or id. Only deliveries that were judged for a trigger of this pipeline. */
+  pipeline: z.string().max(300).optional(),
 })
 /** Answer to a forge. */
 export const DeliveryReceipt = z.object({ id: Id, isRepeat: z.boolean() })

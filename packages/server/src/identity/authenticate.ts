@@ -47,18 +47,21 @@ export interface Authenticator {
 
 /**
  * Caches keys and agents for a few seconds. Does not cache credentials of attempts: they expire when the attempt ends, which must take effect immediately.
- * `noteKeyUse` is called before the first call with each API key.
+ * `noteKeyUse` is called before the first call with each API key, `noteEachUse` before each.
  */
 export function openAuthenticator(
   query: Query,
   vault: Pick<Vault, 'derive'>,
   noteKeyUse: (id: string) => Promise<void> = () => Promise.resolve(),
+  noteEachUse: (id: string) => void = () => undefined,
 ): Authenticator {
   const remembered = new Map<string, Remembered>()
   const used = new Set<string>()
 
   async function noteUse(actor: Actor): Promise<void> {
-    if (actor.kind !== 'key' || used.has(actor.id)) return
+    if (actor.kind !== 'key') return
+    noteEachUse(actor.id)
+    if (used.has(actor.id)) return
     await noteKeyUse(actor.id)
     if (used.size >= MAX_REMEMBERED) used.clear()
     used.add(actor.id)

@@ -10,6 +10,7 @@ import type { Query, Tx, Within } from '../store/store.ts'
 import { manageableBy, type Actor, type KeyActor } from './actor.ts'
 import { toOwner } from './key-actor.ts'
 import { readScopes } from './key-scopes.ts'
+import { readKeyUses } from './key-use.ts'
 
 /** A key with its token, which only its creator gets. */
 export type CreatedKey = ApiKey & { token: string }
@@ -62,7 +63,11 @@ export function toCreated(row: OwnedKey, { text }: Token): CreatedKey {
 
 /** Lists the keys that the actor may manage. */
 export async function listKeys(app: App, actor: Actor): Promise<ApiKey[]> {
-  return (await listManageable(app, app.store.query, actor)).map(toKey)
+  const uses = await readKeyUses(app.store.query)
+  return (await listManageable(app, app.store.query, actor)).map((row) => ({
+    ...toKey(row),
+    ...defined({ usedAt: uses.get(row.id) }),
+  }))
 }
 
 async function listManageable(app: App, query: Query, actor: Actor): Promise<OwnedKey[]> {

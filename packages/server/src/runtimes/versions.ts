@@ -1,13 +1,12 @@
 /** The versions of a runtime, and the differences between two of them. */
 import { isDeepStrictEqual } from 'node:util'
-import { isRecord } from '@windlass/kit/json'
-import type { Runtime, RuntimeDiff, RuntimeLayer, RuntimeVersion } from '@windlass/protocol'
+import { leavesOf, originsOf, type Runtime, type RuntimeDiff, type RuntimeLayer, type RuntimeVersion } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { findRuntime, findRuntimeVersion, listRuntimeVersions } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
-import { mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
+import { chainOf, mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
 import { hideOperatorFields } from './operator-fields.ts'
 import { showRuntime } from './show-runtimes.ts'
 
@@ -16,18 +15,29 @@ export interface VersionQuery {
   readonly merged?: boolean | undefined
 }
 
-/** Returns a runtime, by default its current version. With `merged`, its spec includes everything that it extends now. Throws `not-found`. */
+/**
+ * Returns a runtime, by default its current version. With `merged`, its spec includes everything that it extends now, with the layer of each value. Throws
+ * `not-found`.
+ */
 export async function showVersion(app: App, name: string, { version, merged = false }: VersionQuery): Promise<Runtime> {
   const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const shown = await showRuntime(app, row)
   const wanted = version ?? row.version
-  const spec = await readVersion(app, row, { version: wanted, merged })
-  if (wanted === row.version) return { ...shown, spec }
+  const read = merged ? await readMerged(app, row, wanted) : { spec: await readVersion(app, row, { version: wanted, merged }) }
+  if (wanted === row.version) return { ...shown, ...read }
   const old = requireFound(
     await findRuntimeVersion(app.store.query, row.id, wanted),
     `version ${wanted} of runtime "${row.name}"`,
   )
-  return { ...shown, spec, version: wanted, changedBy: old.changed_by, updatedAt: old.created_at }
+  return { ...shown, ...read, version: wanted, changedBy: old.changed_by, updatedAt: old.created_at }
+}
+
+/** Returns the merged spec of a version, and the layer that each of its values comes from. */
+async function readMerged(app: App, row: RuntimeRow, version: number): Promise<Required<Pick<Runtime, 'spec' | 'origins'>>> {
+  const layer = withParent(row.type, await readVersion(app, row, { version, merged: false }))
+  const own = { name: row.name, layer }
+  const layers = await readLayers(app.store.query, app.accountId)
+  return { spec: mergeRuntime(own, layers), origins: Object.fromEntries(originsOf(chainOf(own, layers))) }
 }
 
 async function readVersion(
@@ -79,7 +89,7 @@ export async function diffVersions(
   const read = async (version: number): Promise<Map<string, unknown>> => {
     const spec = await readVersion(app, row, { version, merged })
     // Base layers may have fields of the operator.
-    return leaves(merged && hidesOperatorFields ? hideOperatorFields(spec) : spec)
+    return leavesOf(merged && hidesOperatorFields ? hideOperatorFields(spec) : spec)
   }
   const [before, after] = [await read(from), await read(until)]
   const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted()
@@ -91,11 +101,4 @@ export async function diffVersions(
       : [{ path, ...(before.has(path) && { from: one }), ...(after.has(path) && { to: other }) }]
   })
   return { from, to: until, changes }
-}
-
-/** Returns path -> value of all values that are not mappings, and of empty mappings. */
-function leaves(value: unknown, path = ''): Map<string, unknown> {
-  const entries = isRecord(value) ? Object.entries(value) : []
-  if (entries.length === 0) return new Map(path === '' ? [] : [[path, value]])
-  return new Map(entries.flatMap(([key, field]) => [...leaves(field, path === '' ? key : `${path}.${key}`)]))
 }

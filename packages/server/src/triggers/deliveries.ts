@@ -1,7 +1,7 @@
 /** Deliveries as a resource: what became of each call, and doing it again. */
 import { fault, newId } from '@windlass/kit'
 import type { Delivery, DeliveryQuery, TriggerVerdict } from '@windlass/protocol'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
@@ -20,6 +20,8 @@ import {
 import { findWebhook, findWebhookById, listWebhooks } from '../store/triggers/webhooks.ts'
 import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
 import { showSender } from './sender.ts'
+import { findListedPipeline } from './of-pipeline.ts'
+import { showBody } from './shown-body.ts'
 import { readVerdicts, summarize } from './verdicts.ts'
 
 const MAX_WEBHOOKS = 10_000
@@ -41,7 +43,11 @@ export async function listDeliveryPage(
     accountId: app.accountId,
     webhookId: webhook?.id,
     repo: query.repo?.toLowerCase(),
+    branch: query.branch,
     status: query.status,
+    // What became of a delivery as a whole tells about the triggers of other places: a caller with roles only in some gets what is seen from there.
+    ...(places === undefined && { reason: query.reason, built: query.built }),
+    pipelineId: await findListedPipeline(app, { pipeline: query.pipeline, places }),
     places,
     before: query.cursor === undefined ? undefined : readCursor(query.cursor),
     limit: query.limit,
@@ -50,10 +56,17 @@ export async function listDeliveryPage(
   const names = new Map(webhooks.map(({ id, name }) => [id, name]))
   const last = rows.length === query.limit ? rows.at(-1) : undefined
   const seen = await seenPipelines(app, rows, places)
+  const items = rows.map((row) => toDelivery(row, { webhook: names.get(row.webhook_id), seen }))
   return {
-    items: rows.map((row) => toDelivery(row, { webhook: names.get(row.webhook_id), seen })),
+    items: places === undefined ? items : items.filter((item) => isWanted(item, query)),
     ...(last !== undefined && { next: `${last.received_at}-${last.id}` }),
   }
+}
+
+/** Pages of such a filter can be short although there are more. */
+function isWanted({ reason, builds }: Delivery, query: Pick<z.output<typeof DeliveryQuery>, 'reason' | 'built'>): boolean {
+  const isBuilt = query.built === undefined || builds.length > 0 === query.built
+  return isBuilt && (query.reason === undefined || reason === query.reason)
 }
 
 function readCursor(text: string): { receivedAt: number; id: string } {
@@ -65,6 +78,9 @@ function readCursor(text: string): { receivedAt: number; id: string } {
     })
   return { receivedAt: Number(receivedAt), id }
 }
+
+/** Only headers that say what the event is are stored. */
+const Headers = z.record(z.string(), z.string())
 
 /** Names of the pipelines whose verdicts the caller may see; undefined for all. */
 type Seen = ReadonlySet<string> | undefined
@@ -84,7 +100,12 @@ export async function showDelivery(app: App, id: string, places?: Places): Promi
   const row = requireFound(found, `delivery ${id}`)
   const webhook = await findWebhookById(app.store.query, row.webhook_id)
   const shown = toDelivery(row, { webhook: webhook?.name, seen })
-  return { ...shown, triggers: seenVerdicts(row, seen), ...present({ body: row.body }) }
+  return {
+    ...shown,
+    triggers: seenVerdicts(row, seen),
+    headers: Headers.parse(JSON.parse(row.headers)),
+    ...present({ body: row.body === null ? null : showBody(row.body) }),
+  }
 }
 
 interface Replay {

@@ -67,7 +67,8 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
       next_at: now,
     }
     const stored = await insertDelivery(tx, row)
-    if (!stored.isRepeat) tx.wake(DELIVERY_TOPIC)
+    // Pages that follow the account show also that a call was repeated.
+    tx.wake(DELIVERY_TOPIC)
     return stored
   })
 }
@@ -82,6 +83,7 @@ async function noteRefused(
     const now = app.clock.now()
     const row = newDelivery(webhook, { id: newId(now), now })
     await insertDelivery(tx, { ...row, key: `refused:${reason}`, status: 'refused', reason, processed_at: now })
+    tx.wake(DELIVERY_TOPIC)
   })
 }
 

@@ -65,6 +65,55 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
     ])
   })
 
+  test('lists deliveries by pipeline, branch, reason and whether they built', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const webhook = await addWebhook(app)
+    for (const name of ['a/main', 'a/dev']) await addPipeline(app, name)
+    await addTrigger(app, 'a/main', { branchRegex: '/^main$/' })
+    await deliver(app, webhook, githubPush())
+    await processDeliveries(app)
+    await addTrigger(app, 'a/dev', { branchRegex: 'next' })
+    await deliver(app, webhook, githubPush({ ref: 'refs/heads/dev' }))
+    await processDeliveries(app)
+    const branches = async (query: object): Promise<(string | undefined)[]> =>
+      (await page(app, query)).map(({ branch }) => branch)
+    expect(await branches({})).toEqual(['dev', 'main'])
+    expect(await branches({ branch: 'main' })).toEqual(['main'])
+    expect(await branches({ built: true })).toEqual(['main'])
+    expect(await branches({ built: false })).toEqual(['dev'])
+    expect(await branches({ reason: 'branch' })).toEqual(['dev'])
+    expect(await branches({ pipeline: 'a/dev' })).toEqual(['dev'])
+    expect(await branches({ pipeline: 'a/main', built: true })).toEqual(['main'])
+    await expect(page(app, { pipeline: 'a/none' })).rejects.toMatchObject({ code: 'not-found' })
+    // A caller with a role for one pipeline learns nothing about what others built.
+    const [dev] = await app.store.query.selectFrom('pipeline').select('id').where('name', '=', 'a/dev').execute()
+    const places = { projects: [], pipelines: [dev?.id ?? ''] }
+    expect((await listDeliveryPage(app, { limit: 50, built: true }, places)).items).toEqual([])
+    expect((await listDeliveryPage(app, { limit: 50, built: false }, places)).items).toMatchObject([{ branch: 'dev' }])
+  })
+
+  test('shows what each rule compared, the headers of the call, and its body without credentials', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const webhook = await addWebhook(app)
+    await addPipeline(app, 'a/docs')
+    await addTrigger(app, 'a/docs', { branchRegex: 'main', modifiedFilesGlob: '{docs/**,src/**}' })
+    const { id } = await deliver(app, webhook, githubPush({ access_token: 'hunter2' }), { id: 'one' })
+    await processDeliveries(app)
+    const { triggers, headers, body } = await showDelivery(app, id)
+    const ruleOf = (name: string): unknown => triggers?.[0]?.rules.find(({ rule }) => rule === name)
+    expect(ruleOf('branch')).toMatchObject({ holds: true, value: 'main', pattern: 'main' })
+    expect(ruleOf('modified-files')).toMatchObject({
+      value: '2 changed files',
+      pattern: '{docs/**,src/**}',
+      files: [{ file: 'src/new.ts', part: 'src/**' }, { file: 'README.md' }],
+    })
+    expect(headers).toEqual({ 'x-github-event': 'push', 'x-github-delivery': 'one' })
+    expect(body).toContain('"access_token":"*****"')
+    expect(body).not.toContain('hunter2')
+  })
+
   test('sets the variables of the event, and puts its body on the volume of the build (P152)', async () => {
     await using held = await openTestApp(database)
     const { app } = held

@@ -9,12 +9,12 @@ import { Tabs } from '../parts/tabs.tsx'
 import { queries } from '../server/queries.ts'
 import { NotHere } from '../shell/not-here.tsx'
 import { Page } from '../shell/page.tsx'
-import { paths, readPipeline } from '../url/paths.ts'
+import { paths, readNamed } from '../url/paths.ts'
 import { PIPELINE_TABS } from './pipeline-tabs.ts'
 
 export function PipelineScreen(): ReactElement {
   const { '*': rest = '' } = useParams<{ '*'?: string }>()
-  const { name, part } = readPipeline(rest)
+  const { name, part } = readNamed(rest)
   const { data, error, isPending, refetch } = useQuery(queries.pipeline(name))
   const current = PIPELINE_TABS.find((tab) => tab.part === part)
   if (current === undefined) return <NotHere />

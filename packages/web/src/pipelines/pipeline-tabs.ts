@@ -15,7 +15,7 @@ export const PIPELINE_TABS: readonly PipelineTab[] = [
   { label: 'Overview', Content: late(async () => (await import('./overview-tab.tsx')).OverviewTab) },
   { part: 'trends', label: 'Trends', Content: late(async () => (await import('../trends/trends-tab.tsx')).TrendsTab) },
   { part: 'edit', label: 'Edit', Content: late(async () => (await import('../editor/editor-tab.tsx')).EditorTab) },
-  { part: 'triggers', label: 'Triggers', Content: late(async () => (await import('./triggers-tab.tsx')).TriggersTab) },
+  { part: 'triggers', label: 'Triggers', Content: late(async () => (await import('../triggers/triggers-tab.tsx')).TriggersTab) },
   { part: 'settings', label: 'Settings', Content: late(async () => (await import('../settings/settings-tab.tsx')).SettingsTab) },
   { part: 'run', label: 'Run', Content: late(async () => (await import('./run-form.tsx')).RunTab) },
 ]

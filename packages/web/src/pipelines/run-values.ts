@@ -1,6 +1,7 @@
 /** What the form of a run holds, its address, the call that it makes, and the command that does the same. */
 import { defined } from '@windlass/kit/defined'
 import type { BuildInput, PlanInput } from '@windlass/protocol'
+import { shellWord } from '../parts/shell-word.ts'
 
 /** A variable of the run. The value of a secret is never part of the address. */
 export interface RunVariable {
@@ -171,10 +172,5 @@ export function toRunCommand(pipeline: string, values: RunValues, hasDraft = fal
     ...Object.entries(readPairs(values.annotations)).flatMap(([name, value]) => ['-a', `${name}=${value}`]),
     ...SWITCHES.flatMap((name) => (values[name] ? [SWITCH_FLAGS[name]] : [])),
   ]
-  return words.map(quote).join(' ')
-}
-
-/** Quotes a word for a POSIX shell. */
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  return words.map(shellWord).join(' ')
 }

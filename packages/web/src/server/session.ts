@@ -12,11 +12,14 @@ export type SessionState =
   | { readonly kind: 'none' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly retry: () => void }
   | { readonly kind: 'in'; readonly session: Session }
+  /** The session of the page has ended. `session` is what it was. */
+  | { readonly kind: 'ended'; readonly session: Session }
 
 /** Returns the session of this browser. */
 export function useSession(): SessionState {
   const { data, error, isPending, refetch } = useQuery(queries.session())
-  if (isFault(error) && error.code === 'unauthenticated') return { kind: 'none' }
+  if (isFault(error) && error.code === 'unauthenticated')
+    return data === undefined ? { kind: 'none' } : { kind: 'ended', session: data }
   if (data !== undefined) return { kind: 'in', session: data }
   if (isPending) return { kind: 'loading' }
   return { kind: 'failed', error, retry: () => void refetch() }
@@ -36,7 +39,7 @@ const ORDER = ['viewer', 'developer', 'maintainer', 'admin'] as const
 export function whyNot(session: Session | undefined, right: Right): string | undefined {
   if (session === undefined) return 'Nobody is signed in.'
   const { role: needed, at, text } = RIGHTS[right]
-  if (session.role === 'none') return at === 'project' ? undefined : `The role ${needed} is needed to ${text}.`
+  if (session.role === 'none') return at !== 'installation' ? undefined : `The role ${needed} is needed to ${text}.`
   return ORDER.indexOf(session.role) >= ORDER.indexOf(needed)
     ? undefined
     : `The role ${needed} is needed to ${text}; yours is ${session.role}.`

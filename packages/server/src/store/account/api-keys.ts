@@ -1,5 +1,9 @@
 import type { ApiKeyRow, UserRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
+import { deleteMeta } from './meta.ts'
+
+/** Prefix of the keys of `meta` with the time of the latest use of an API key; its id follows. */
+export const KEY_USE = 'key-use/'
 
 export async function insertApiKey(tx: Tx, key: ApiKeyRow): Promise<void> {
   await tx.query.insertInto('api_key').values(key).execute()
@@ -61,4 +65,5 @@ export async function deleteApiKey(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('session').where('key_id', '=', id).execute()
   await tx.query.deleteFrom('session_code').where('key_id', '=', id).execute()
   await tx.query.deleteFrom('api_key').where('id', '=', id).execute()
+  await deleteMeta(tx, KEY_USE + id)
 }

@@ -47,7 +47,11 @@ import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
 import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
+import { disks } from './072-disks.ts'
+import { checks } from './073-checks.ts'
+import { contextAuthor } from './074-context-author.ts'
 import { buildData } from './076-build-data.ts'
+import { terminalOutput } from './077-terminal-output.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -99,5 +103,9 @@ export const migrations: Record<string, Migration> = {
   '064-samples': samples,
   '061-marks': marks,
   '068-git-logins': gitLogins,
+  '072-disks': disks,
+  '073-checks': checks,
+  '074-context-author': contextAuthor,
   '076-build-data': buildData,
+  '077-terminal-output': terminalOutput,
 }
