@@ -58,7 +58,7 @@ export function Findings({ stats }: { readonly stats: PipelineStats }): ReactEle
       <Finding name="Waiting" none="No build waited.">
         {first !== undefined && total > 0 && (
           <li>
-            {formatSpan(total)} in {wait.count} builds, {formatShare(first.totalMs / total)} of it {causeText(first.cause)}
+            {formatSpan(total)} in {wait.count} builds, {formatShare(first.totalMs / total)} of it: {causeText(first.cause)}
           </li>
         )}
       </Finding>
@@ -68,7 +68,7 @@ export function Findings({ stats }: { readonly stats: PipelineStats }): ReactEle
 
 /** Returns the words for a cause of waiting. The start of pods is not a reason. */
 export function causeText(cause: string): string {
-  return cause === 'start' ? 'the start of the pods' : (textOfReason(cause) ?? cause)
+  return cause === 'start' ? 'The pods start' : (textOfReason(cause) ?? cause).replace(/\.$/, '')
 }
 
 function Finding({
