@@ -12,6 +12,7 @@ import { deleteOldKeys } from './store/account/api-keys.ts'
 import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldLinks } from './store/account/links.ts'
+import { deleteLeftVersions } from './store/account/pipeline-versions.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteOldMessages } from './store/messages.ts'
@@ -74,6 +75,7 @@ export async function retain(app: App): Promise<void> {
     invitations: inWrite((tx) => deleteOldInvitations(tx, now)),
     'device codes': inWrite((tx) => deleteOldDeviceCodes(tx, now)),
     keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
+    'versions of pipelines': inWrite(deleteLeftVersions),
     links: inWrite((tx) => deleteOldLinks(tx, now)),
     'signing keys': () => rotateSigningKeys(app),
     'audit records': inBatches((tx, old) => deleteOldAudit(tx, { ...old, accountId: app.accountId }), {

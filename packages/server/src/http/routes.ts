@@ -12,6 +12,7 @@ import { logRoutes } from './routes/log.ts'
 import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
+import { pipelineVersionRoutes } from './routes/pipeline-version.ts'
 import { queueRoutes } from './routes/queue.ts'
 import { systemHealthRoutes } from './routes/health.ts'
 import { statsRoutes } from './routes/stats.ts'
@@ -56,6 +57,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...teamRoutes(app, authenticator),
     ...auditRoutes(app),
     ...pipelineRoutes(app),
+    ...pipelineVersionRoutes(app),
     ...statsRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),

@@ -163,6 +163,7 @@ export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
 export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
   'POST /v1/plan': 'stores nothing',
+  'POST /v1/pipelines/{name}/versions/{version}/restore': 'the same content makes no version',
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
   'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
   'POST /v1/triggers/test': 'stores nothing',

@@ -47,6 +47,7 @@ import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
 import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
+import { pipelineVersions } from './069-pipeline-versions.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -98,4 +99,5 @@ export const migrations: Record<string, Migration> = {
   '064-samples': samples,
   '061-marks': marks,
   '068-git-logins': gitLogins,
+  '069-pipeline-versions': pipelineVersions,
 }

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { unifiedDiff } from './unified-diff.ts'
+
+const labels = { before: 'version 1', after: 'version 2' }
+
+test('shows changed lines with three lines of context, as diff -u does', () => {
+  const lines = Array.from({ length: 20 }, (_, n) => `line ${n}`)
+  const changed = lines.with(5, 'other').toSpliced(15, 0, 'new')
+  expect(unifiedDiff(`${lines.join('\n')}\n`, `${changed.join('\n')}\n`, labels)).toBe(
+    [
+      '--- version 1',
+      '+++ version 2',
+      '@@ -3,7 +3,7 @@',
+      ...[' line 2', ' line 3', ' line 4', '-line 5', '+other', ' line 6', ' line 7', ' line 8'],
+      '@@ -13,6 +13,7 @@',
+      ...[' line 12', ' line 13', ' line 14', '+new', ' line 15', ' line 16', ' line 17'],
+      '',
+    ].join('\n'),
+  )
+})
+
+test('returns nothing for equal texts, and marks a missing line feed at the end', () => {
+  expect(unifiedDiff('a\n', 'a\n', labels)).toBe('')
+  expect(unifiedDiff('a\n', 'a', labels)).toBe(
+    '--- version 1\n+++ version 2\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n',
+  )
+  expect(unifiedDiff('', 'a\nb\n', labels)).toBe('--- version 1\n+++ version 2\n@@ -0,0 +1,2 @@\n+a\n+b\n')
+})
+
+test('git applies the difference of random texts, and it is no longer than that of git', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-diff-'))
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: folder, encoding: 'utf8' })
+  let seed = 7
+  const random = (below: number): number => (seed = (seed * 16_807) % 2_147_483_647) % below
+  const text = (): string =>
+    Array.from({ length: random(30) }, () => `${'abcd'[random(4)]}\n`).join('') + (random(4) === 0 ? 'end' : '')
+  const size = (patch: string): number => patch.split('\n').filter((line) => /^[-+](?![-+]{2} )/.test(line)).length
+  try {
+    for (let n = 0; n < 60; n += 1) {
+      const [before, after] = [text(), text()]
+      if (before === after || before === '' || after === '') continue
+      writeFileSync(join(folder, 'f'), before)
+      writeFileSync(join(folder, 'g'), after)
+      const patch = unifiedDiff(before, after, { before: 'a/f', after: 'b/f' })
+      writeFileSync(join(folder, 'p'), patch)
+      expect(git('apply', '--check', 'p').stderr).toBe('')
+      git('apply', 'p')
+      expect(git('diff', '--no-index', 'f', 'g').stdout).toBe('')
+      writeFileSync(join(folder, 'f'), before)
+      expect(size(patch)).toBeLessThanOrEqual(size(git('diff', '--no-index', '--minimal', 'f', 'g').stdout))
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('compares texts of 1 MiB that have nothing in common within a second', () => {
+  const text = (word: string): string => Array.from({ length: 60_000 }, (_, n) => `${word} ${n}\n`).join('')
+  const started = performance.now()
+  const patch = unifiedDiff(text('old'), text('new'), labels)
+  expect(performance.now() - started).toBeLessThan(1_000)
+  expect(patch.split('\n')).toHaveLength(120_004)
+})
