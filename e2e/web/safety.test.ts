@@ -49,10 +49,13 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
   for (const branch of PAYLOADS.slice(0, 40))
     await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  await putHostileVersions(scene)
+  await scene.admin.views.create({ name: 'Hostile', filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) } })
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
     '/builds',
+    '/pipelines/demo/hostile/-/history?version=2',
     `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
     ...TABS.map((tab) => `/builds/${build.id}${tab}`),
     `/builds/${build.id}/steps/install`,
@@ -70,6 +73,14 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   expect(seen).toEqual([])
 })
 
+/** A pipeline whose document and reasons of changes are hostile texts. */
+async function putHostileVersions({ admin }: HttpScene): Promise<void> {
+  const name = 'demo/hostile'
+  await admin.pipelines.put(name, { name, document: 'steps: {}' }, { query: { message: PAYLOADS[1]?.slice(0, 1000) } })
+  const document = `steps: {}\n${PAYLOADS.map((text) => `# ${text.replaceAll(/[\r\n\0]/g, ' ').slice(0, 2000)}`).join('\n')}`
+  await admin.pipelines.put(name, { name, document }, { query: { message: PAYLOADS[0]?.slice(0, 1000) } })
+}
+
 async function breachesOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   return page.evaluate(async () => {
@@ -83,7 +94,7 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
-const OTHER_SCREENS = ['/pipelines', '/approvals']
+const OTHER_SCREENS = ['/pipelines', '/approvals', '/pipelines/demo/hostile/-/history?version=2']
 
 test.each([
   ['light', 1280],

@@ -1,4 +1,4 @@
-/** The versions of pipelines. */
+/** The versions and the branches of pipelines. */
 import { z } from 'zod'
 import { PageQuery, Time } from './base.ts'
 import { PipelineVariable } from './pipeline-variable.ts'
@@ -66,3 +66,13 @@ export const PipelineDiff = z.object({
   changes: z.array(z.object({ path: z.string(), from: z.unknown().optional(), to: z.unknown().optional() })),
 })
 export type PipelineDiff = z.infer<typeof PipelineDiff>
+
+/** Query of `GET /v1/pipelines/{name}/branches`. */
+export const BranchQuery = z.object({
+  /** Part of the name. Case does not matter. */
+  q: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+})
+
+/** A branch or tag of a build of the pipeline, or of an event that was judged for it. */
+export const SeenBranch = z.object({ branch: z.string(), seenAt: Time })

@@ -29,8 +29,12 @@ export const ApiKey = z.object({
   prefix: z.string(),
   /** Absent for keys of earlier versions, which have no owner. */
   owner: Owner.optional(),
+  /** Name of the user or key that created it. Absent for keys of earlier versions. */
+  createdBy: z.string().optional(),
   createdAt: Time,
   expiresAt: Time.optional(),
+  /** Time of its latest call, within a minute. Absent if it was not used, or only with servers of earlier versions. */
+  usedAt: Time.optional(),
 })
 export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
 export type ApiKey = z.infer<typeof ApiKey>

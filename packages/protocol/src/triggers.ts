@@ -288,6 +288,7 @@ export const TriggerVerdict = z.object({
 })
 export type TriggerVerdict = z.infer<typeof TriggerVerdict>
 
+export const DELIVERY_KINDS = ['call', 'missed', 'build'] as const
 export const DELIVERY_STATUSES = ['received', 'processed', 'refused', 'failed'] as const
 /** A call of a webhook, or the end of a build, which has no sender. It started the builds of its `triggers`, or `reason` says why it started none. */
 export const Delivery = z.object({
@@ -307,8 +308,12 @@ export const Delivery = z.object({
   message: z.string().optional(),
   /** Ids of the builds that it started. */
   builds: z.array(Id),
-  /** How often the forge repeated the call. */
+  /** `call` of a webhook, `missed` if no call reported the event and the server found it by comparing branches, or the end of a `build`. Earlier servers omit it. */
+  kind: z.enum(DELIVERY_KINDS).optional(),
+  /** How often the call was repeated, also one that is refused again for the same reason. */
   repeats: z.int(),
+  /** When it was last repeated. Absent for repetitions at servers of earlier versions. */
+  repeatedAt: Time.optional(),
   /** Delivery that it repeats at the request of a user. */
   replayOf: Id.optional(),
   /** True if no call reported the event: the server found it by comparing branches. Its body has the form of GitHub. */
@@ -317,7 +322,9 @@ export const Delivery = z.object({
   processedAt: Time.optional(),
   /** Not in lists. */
   triggers: z.array(TriggerVerdict).optional(),
-  /** Body as it was received; not in lists. */
+  /** The headers that its event is read from, with `*****` for secrets; not in lists. */
+  headers: z.record(z.string(), z.string()).optional(),
+  /** Body as it was received, with `*****` for secrets; not in lists. */
   body: z.string().optional(),
 })
 export type Delivery = z.infer<typeof Delivery>
@@ -326,8 +333,26 @@ export const DeliveryQuery = PageQuery.extend({
   webhook: z.string().max(300).optional(),
   repo: z.string().max(400).optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
+  /** Those that started builds, or those that started none. */
+  outcome: z.enum(['builds', 'no-build']).optional(),
+  /** Name or id of a pipeline: those that one of its triggers was judged for. */
+  pipeline: z.string().max(300).optional(),
 })
-/** Answer to a forge. */
+
+/** What the fields of a delivery are called, which depends on its sender. */
+export interface DeliveryLabels {
+  readonly repo: string
+  readonly branch: string
+  readonly revision: string
+}
+
+/** Returns the names of `repo`, `branch` and `revision` of a delivery. */
+export function deliveryLabels({ forge, registry, repo }: Pick<Delivery, 'forge' | 'registry' | 'repo'>): DeliveryLabels {
+  if (registry !== undefined) return { repo: 'Artifact', branch: 'Tag', revision: 'Digest' }
+  if (forge === undefined && repo !== undefined) return { repo: 'Pipeline', branch: 'Branch', revision: 'Commit' }
+  return { repo: 'Repository', branch: 'Branch', revision: 'Commit' }
+}
+/** Answer to a forge or a registry. */
 export const DeliveryReceipt = z.object({ id: Id, isRepeat: z.boolean() })
 
 /** An event to judge without a build. */

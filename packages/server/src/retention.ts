@@ -13,6 +13,7 @@ import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldLinks } from './store/account/links.ts'
 import { deleteLeftVersions } from './store/account/pipeline-versions.ts'
+import { deleteLeftPreferences } from './store/account/preferences.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteOldMessages } from './store/messages.ts'
@@ -76,6 +77,7 @@ export async function retain(app: App): Promise<void> {
     'device codes': inWrite((tx) => deleteOldDeviceCodes(tx, now)),
     keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
     'versions of pipelines': inWrite(deleteLeftVersions),
+    preferences: inWrite(deleteLeftPreferences),
     links: inWrite((tx) => deleteOldLinks(tx, now)),
     'signing keys': () => rotateSigningKeys(app),
     'audit records': inBatches((tx, old) => deleteOldAudit(tx, { ...old, accountId: app.accountId }), {

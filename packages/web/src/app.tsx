@@ -1,13 +1,13 @@
 /** The routes of the page. Each screen is a chunk of its own. */
 import { Suspense, type ReactElement } from 'react'
-import { Redirect, Route, Switch } from 'wouter'
+import { Route, Switch } from 'wouter'
 import { Loading } from './parts/loading.tsx'
 import { late } from './shell/late.tsx'
 import { NotHere } from './shell/not-here.tsx'
 import { Shell } from './shell/shell.tsx'
-import { paths } from './url/paths.ts'
 
 const SignIn = late(async () => (await import('./signin/sign-in.tsx')).SignIn)
+const Home = late(async () => (await import('./builds/home.tsx')).Home)
 const Builds = late(async () => (await import('./builds/builds.tsx')).Builds)
 const BuildByNumber = late(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
@@ -27,7 +27,7 @@ export function App(): ReactElement {
         <Shell>
           <Switch>
             <Route path="/">
-              <Redirect to={paths.builds()} replace />
+              <Home />
             </Route>
             <Route path="/builds">
               <Builds />

@@ -189,9 +189,10 @@ const keys: Kind<ApiKey> = {
     ROLE: ({ role }) => role,
     PREFIX: ({ prefix }) => prefix,
     EXPIRES: ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatTime(expiresAt)),
+    USED: ({ usedAt }, { now }) => (usedAt === undefined ? '' : formatAge(usedAt, now)),
     AGE: age,
   },
-  wide: { ID: ({ id }) => id, SCOPES: ({ scopes = [] }) => scopes.join(',') },
+  wide: { ID: ({ id }) => id, 'CREATED BY': ({ createdBy }) => createdBy ?? '', SCOPES: ({ scopes = [] }) => scopes.join(',') },
 }
 
 const users: Kind<User> = {

@@ -102,8 +102,8 @@ export const deliveries: Kind<Delivery> = {
   name: 'deliveries',
   singular: 'delivery',
   of: ({ deliveries: { list, get } }) => ({
-    list: ({ query: { status, webhook, repo, limit, cursor } }) =>
-      list({ query: { webhook, repo, limit, cursor, status: readStatus(status) } }),
+    list: ({ query: { status, webhook, repo, pipeline, limit, cursor } }) =>
+      list({ query: { webhook, repo, pipeline, limit, cursor, status: readStatus(status) } }),
     get,
   }),
   nameOf: ({ id }) => id,
@@ -112,7 +112,7 @@ export const deliveries: Kind<Delivery> = {
     WEBHOOK: ({ webhook, forge, registry }) => webhook ?? forge ?? registry ?? '',
     EVENT: ({ event }) => event ?? '',
     REPOSITORY: ({ repo }) => repo ?? '',
-    BRANCH: ({ branch }) => branch ?? '',
+    'BRANCH/TAG': ({ branch }) => branch ?? '',
     STATUS: ({ status }, { style }) => paintStatus(style, status),
     BUILDS: ({ builds: ids }) => String(ids.length),
     REASON: ({ reason }) => reason ?? '',

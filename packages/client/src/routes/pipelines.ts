@@ -1,5 +1,6 @@
 /** Pipelines and what they consist of. Names may contain slashes; ids are accepted as well. */
 import {
+  BranchQuery,
   Context,
   ContextInput,
   page,
@@ -17,6 +18,7 @@ import {
   Project,
   ProjectInput,
   ProjectQuotasInput,
+  SeenBranch,
   StepTypeResource,
   StepTypeInput,
   StatsQuery,
@@ -32,6 +34,8 @@ export const pipelines = {
   /** Creates or replaces a pipeline. Adds a version if something changes; `message` says why. */
   put: route('PUT', '/v1/pipelines/{name}', { query: PipelineChange, body: PipelineInput, answer: Pipeline }),
   delete: route('DELETE', '/v1/pipelines/{name}', { answer: 'nothing' }),
+  /** Lists branches that builds of a pipeline or events for it had, the latest first. */
+  branches: route('GET', '/v1/pipelines/{name}/branches', { query: BranchQuery, answer: page(SeenBranch) }),
   /** Lists the versions of a pipeline, newest first. */
   versions: route('GET', '/v1/pipelines/{name}/versions', { query: PipelineVersionsQuery, answer: page(PipelineVersion) }),
   /** Returns the document and the settings of a version. */

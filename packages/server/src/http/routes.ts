@@ -26,6 +26,7 @@ import { eventTriggerRoutes } from './routes/event-trigger.ts'
 import { triggerRoutes } from './routes/trigger.ts'
 import { messageRoutes } from './routes/message.ts'
 import { notificationRoutes } from './routes/notification.ts'
+import { viewRoutes } from './routes/view.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -58,6 +59,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...auditRoutes(app),
     ...pipelineRoutes(app),
     ...pipelineVersionRoutes(app),
+    ...viewRoutes(app),
     ...statsRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),

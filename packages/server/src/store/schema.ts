@@ -20,10 +20,12 @@ import type {
   IdentityRow,
   InvitationRow,
   PipelineRoleRow,
+  PreferenceRow,
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
   SharedLinkRow,
+  SharedViewRow,
   SigningKeyRow,
   TeamMemberRow,
   TeamRow,
@@ -73,6 +75,8 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   signing_key: SigningKeyRow
   shared_link: SharedLinkRow
   device_code: DeviceCodeRow
+  preference: PreferenceRow
+  shared_view: SharedViewRow
   audit: AuditRow
   audit_chain: AuditChainRow
   agent: AgentRow

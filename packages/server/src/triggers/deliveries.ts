@@ -1,12 +1,13 @@
 /** Deliveries as a resource: what became of each call, and doing it again. */
 import { fault, newId } from '@windlass/kit'
 import type { Delivery, DeliveryQuery, TriggerVerdict } from '@windlass/protocol'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { hidden } from '../identity/actor.ts'
-import type { Places } from '../store/places.ts'
+import { findPipeline } from '../store/account/pipelines.ts'
+import { isWithin, type Places } from '../store/places.ts'
 import type { DeliveryRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
 import {
@@ -20,9 +21,11 @@ import {
 import { findWebhook, findWebhookById, listWebhooks } from '../store/triggers/webhooks.ts'
 import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
 import { showSender } from './sender.ts'
+import { maskBody, maskHeaders } from './mask-body.ts'
 import { readVerdicts, summarize } from './verdicts.ts'
 
 const MAX_WEBHOOKS = 10_000
+const Headers = z.record(z.string(), z.string())
 
 /**
  * Lists deliveries, newest first, with the cursor of the next page. A delivery belongs to no project. A caller with roles only in some places sees those that
@@ -37,11 +40,18 @@ export async function listDeliveryPage(
     query.webhook === undefined
       ? undefined
       : requireFound(await findWebhook(app.store.query, app.accountId, query.webhook), `webhook "${query.webhook}"`)
+  const pipeline =
+    query.pipeline === undefined
+      ? undefined
+      : requireFound(await findPipeline(app.store.query, app.accountId, query.pipeline), `pipeline "${query.pipeline}"`)
+  if (pipeline !== undefined && !isWithin(places, { project: pipeline.project_id, pipeline: pipeline.id })) throw hidden()
   const rows = await listDeliveries(app.store.query, {
     accountId: app.accountId,
     webhookId: webhook?.id,
     repo: query.repo?.toLowerCase(),
     status: query.status,
+    outcome: query.outcome,
+    pipelineId: pipeline?.id,
     places,
     before: query.cursor === undefined ? undefined : readCursor(query.cursor),
     limit: query.limit,
@@ -84,7 +94,15 @@ export async function showDelivery(app: App, id: string, places?: Places): Promi
   const row = requireFound(found, `delivery ${id}`)
   const webhook = await findWebhookById(app.store.query, row.webhook_id)
   const shown = toDelivery(row, { webhook: webhook?.name, seen })
-  return { ...shown, triggers: seenVerdicts(row, seen), ...present({ body: row.body }) }
+  const headers = maskHeaders(Headers.parse(JSON.parse(row.headers)))
+  return {
+    ...shown,
+    triggers: seenVerdicts(row, seen),
+    ...present({
+      body: row.body === null ? undefined : maskBody(row.body),
+      headers: Object.keys(headers).length === 0 ? undefined : headers,
+    }),
+  }
 }
 
 interface Replay {
@@ -148,6 +166,7 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
     ...showSender(row.forge),
     status: row.status,
     builds: verdicts.flatMap(({ buildId }) => buildId ?? []),
+    kind: row.polled === 1 ? 'missed' : row.forge === 'windlass' ? 'build' : 'call',
     repeats: row.repeats,
     receivedAt: row.received_at,
     ...present({
@@ -158,6 +177,7 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
       revision: row.revision,
       reason,
       message,
+      repeatedAt: row.repeated_at,
       replayOf: row.replay_of,
       isPolled: row.polled === 1 ? true : undefined,
       processedAt: row.processed_at,

@@ -9,6 +9,7 @@ export const PROJECT_ROUTES: Readonly<Record<string, string>> = {
   'GET /v1/pipelines/{name}/stats': 'pipeline',
   'PUT /v1/pipelines/{name}': 'pipeline',
   'DELETE /v1/pipelines/{name}': 'pipeline',
+  'GET /v1/pipelines/{name}/branches': 'pipeline',
   'GET /v1/pipelines/{name}/versions': 'pipeline',
   'GET /v1/pipelines/{name}/versions/{version}': 'pipeline',
   'GET /v1/pipelines/{name}/versions/{version}/diff': 'pipeline',

@@ -20,6 +20,7 @@ import { BulkBar } from './bulk-bar.tsx'
 import styles from './builds.module.css'
 import { FilterBar } from './filter-bar.tsx'
 import { FirstSteps } from './first-steps.tsx'
+import { Views } from './views.tsx'
 import { WaitingBox } from './waiting-box.tsx'
 
 export function Builds(): ReactElement {
@@ -27,6 +28,7 @@ export function Builds(): ReactElement {
   return (
     <Page title="Builds">
       <FilterBar filter={filter} onChange={setFilter} />
+      <Views filter={filter} onChange={setFilter} />
       <WaitingBox />
       <BuildList key={JSON.stringify(filter)} filter={filter} onChange={setFilter} />
     </Page>

@@ -18,10 +18,11 @@ import { queries } from '../server/queries.ts'
 import { NotHere } from '../shell/not-here.tsx'
 import { Page } from '../shell/page.tsx'
 import { paths, readPipeline } from '../url/paths.ts'
+import { HistoryTab } from './history-tab.tsx'
 import styles from './pipelines.module.css'
 import { RunFormView } from './run-form.tsx'
 
-const PARTS: readonly (string | undefined)[] = [undefined, 'triggers', 'run']
+const PARTS: readonly (string | undefined)[] = [undefined, 'triggers', 'history', 'run']
 
 /** Builds that the overview shows. */
 const LAST_BUILDS = 10
@@ -38,6 +39,7 @@ export function PipelineScreen(): ReactElement {
         tabs={[
           { label: 'Overview', href: paths.pipeline(name), isCurrent: part === undefined },
           { label: 'Triggers', href: paths.pipeline(name, 'triggers'), isCurrent: part === 'triggers' },
+          { label: 'History', href: paths.pipeline(name, 'history'), isCurrent: part === 'history' },
           { label: 'Run', href: paths.pipeline(name, 'run'), isCurrent: part === 'run' },
         ]}
       />
@@ -45,6 +47,7 @@ export function PipelineScreen(): ReactElement {
       {data === undefined && error !== null && <Problem error={error} onRetry={() => void refetch()} />}
       {data !== undefined && part === undefined && <Overview pipeline={data} />}
       {data !== undefined && part === 'triggers' && <Triggers pipeline={name} />}
+      {data !== undefined && part === 'history' && <HistoryTab pipeline={data} />}
       {data !== undefined && part === 'run' && <RunFormView key={name} pipeline={data} />}
     </Page>
   )

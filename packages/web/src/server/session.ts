@@ -36,7 +36,7 @@ const ORDER = ['viewer', 'developer', 'maintainer', 'admin'] as const
 export function whyNot(session: Session | undefined, right: Right): string | undefined {
   if (session === undefined) return 'Nobody is signed in.'
   const { role: needed, at, text } = RIGHTS[right]
-  if (session.role === 'none') return at === 'project' ? undefined : `The role ${needed} is needed to ${text}.`
+  if (session.role === 'none') return at !== 'installation' ? undefined : `The role ${needed} is needed to ${text}.`
   return ORDER.indexOf(session.role) >= ORDER.indexOf(needed)
     ? undefined
     : `The role ${needed} is needed to ${text}; yours is ${session.role}.`

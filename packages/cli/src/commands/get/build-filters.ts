@@ -3,7 +3,7 @@ import { COUNTED_BY_NAMES, REASON_CHOICES } from '../../build-values.ts'
 import { oneOf, text, texts } from '../../command.ts'
 
 export const buildFilterOptions = {
-  pipeline: texts('--pipeline <name>', 'Builds, triggers: filter by pipeline; repeatable for builds'),
+  pipeline: texts('--pipeline <name>', 'Builds, triggers, deliveries: filter by pipeline; repeatable for builds'),
   status: text('--status <status>', 'Builds, deliveries, messages: filter by status'),
   branch: texts('--branch <name>', 'Builds: filter by branch; repeatable'),
   annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),

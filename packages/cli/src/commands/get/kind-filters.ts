@@ -6,7 +6,7 @@ const TRIGGER_KINDS: readonly KindName[] = ['triggers', 'cron-triggers', 'event-
 
 /** Filter, which is also the name of its flag -> kinds. */
 const KINDS = {
-  pipeline: ['builds', ...TRIGGER_KINDS],
+  pipeline: ['builds', 'deliveries', ...TRIGGER_KINDS],
   status: ['builds', 'deliveries', 'messages'],
   branch: ['builds'],
   annotation: ['builds'],
@@ -20,6 +20,7 @@ const KINDS = {
   query: ['builds', 'pipelines'],
   since: ['builds'],
   until: ['builds'],
+  view: ['builds'],
   webhook: ['deliveries'],
   repo: ['deliveries'],
 } as const satisfies Record<string, readonly KindName[]>

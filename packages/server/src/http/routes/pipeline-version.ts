@@ -1,5 +1,6 @@
-/** Routes of the versions of pipelines. */
+/** Routes of the versions and branches of pipelines. */
 import {
+  BranchQuery,
   Name,
   page,
   Pipeline,
@@ -8,12 +9,14 @@ import {
   PipelineVersion,
   PipelineVersionContent,
   PipelineVersionsQuery,
+  SeenBranch,
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { nameOf } from '../../identity/actor.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { etag, findProblems } from '../../pipelines/pipelines.ts'
+import { listBranches } from '../../pipelines/branches.ts'
 import { diffVersions, listVersionPage, restoreVersion, showVersion } from '../../pipelines/versions.ts'
 import { ByName } from './pipeline.ts'
 import { ok, route, type Route } from '../route.ts'
@@ -23,6 +26,16 @@ const ByVersion = z.object({ name: Name, version: z.coerce.number().int().positi
 export function pipelineVersionRoutes(app: App): Route[] {
   const reads = { allow: 'see-pipelines', scope: 'pipeline:read', project: 'pipeline' } as const
   return [
+    route('GET', '/v1/pipelines/{name}/branches', {
+      summary: 'List branches and tags that builds of a pipeline or events for it had, the latest first',
+      allow: 'see-builds',
+      scope: 'build:read',
+      project: 'pipeline',
+      params: ByName,
+      query: BranchQuery,
+      replies: { 200: page(SeenBranch) },
+      handle: async ({ params, query }) => ok({ items: await listBranches(app, params.name, query) }),
+    }),
     route('GET', '/v1/pipelines/{name}/versions', {
       summary: 'List the versions of a pipeline, newest first: who changed it, when and why',
       ...reads,

@@ -66,7 +66,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       async handle({ body, actor, settle }) {
         requireGrantable(actor, body)
         const owner = await requireOwner(app, actor, body)
-        return created(await createKey(app, { ...body, owner }, (tx, key) => settle(tx, created(key))))
+        return created(await createKey(app, { ...body, owner, createdBy: nameOf(actor) }, (tx, key) => settle(tx, created(key))))
       },
     }),
     route('DELETE', '/v1/keys/{name}', {

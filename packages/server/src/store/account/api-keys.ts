@@ -56,6 +56,16 @@ export async function updateApiKey(tx: Tx, id: string, changes: Pick<ApiKeyRow, 
   await tx.query.updateTable('api_key').set(changes).where('id', '=', id).execute()
 }
 
+/** Records that a key was used, unless another server has recorded a later use. */
+export async function recordKeyUse(tx: Tx, id: string, now: number): Promise<void> {
+  await tx.query
+    .updateTable('api_key')
+    .set({ used_at: now })
+    .where('id', '=', id)
+    .where((where) => where.or([where('used_at', 'is', null), where('used_at', '<', now)]))
+    .execute()
+}
+
 /** Deletes a key with its sessions. */
 export async function deleteApiKey(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('session').where('key_id', '=', id).execute()

@@ -48,6 +48,8 @@ import { projectQuotas } from './058-project-quotas.ts'
 import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
 import { pipelineVersions } from './069-pipeline-versions.ts'
+import { preferences } from './070-preferences.ts'
+import { keyUse } from './071-key-use.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -100,4 +102,6 @@ export const migrations: Record<string, Migration> = {
   '061-marks': marks,
   '068-git-logins': gitLogins,
   '069-pipeline-versions': pipelineVersions,
+  '070-preferences': preferences,
+  '071-key-use': keyUse,
 }

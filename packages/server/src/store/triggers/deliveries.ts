@@ -19,7 +19,7 @@ export async function insertDelivery(
   if ((inserted ?? 0n) > 0n) return { id: delivery.id, isRepeat: false }
   const { id } = await tx.query
     .updateTable('delivery')
-    .set((set) => ({ repeats: set('repeats', '+', 1) }))
+    .set((set) => ({ repeats: set('repeats', '+', 1), repeated_at: delivery.received_at }))
     .where('webhook_id', '=', delivery.webhook_id)
     .where('key', '=', delivery.key)
     .returning('id')
@@ -58,6 +58,7 @@ const HEAD = [
   'late_heads',
   'projects',
   'repeats',
+  'repeated_at',
   'tries',
   'next_at',
   'received_at',
@@ -69,6 +70,10 @@ export interface DeliveryFilter {
   readonly webhookId: string | undefined
   readonly repo: string | undefined
   readonly status: DeliveryRow['status'] | undefined
+  /** Only those that started builds, or only those that started none. */
+  readonly outcome?: 'builds' | 'no-build' | undefined
+  /** Only deliveries that were judged for this pipeline. */
+  readonly pipelineId?: string | undefined
   /** Only deliveries that were judged for a pipeline of these places. */
   readonly places?: Places | undefined
   /** Only deliveries before this one. */
@@ -82,7 +87,13 @@ export async function listDeliveries(query: Query, filter: DeliveryFilter): Prom
   if (filter.webhookId !== undefined) select = select.where('webhook_id', '=', filter.webhookId)
   if (filter.repo !== undefined) select = select.where('repo', '=', filter.repo)
   if (filter.status !== undefined) select = select.where('status', '=', filter.status)
-  const { before, places } = filter
+  const { before, places, outcome, pipelineId } = filter
+  if (outcome === 'builds') select = select.where('status', '=', 'processed').where('reason', 'is', null)
+  if (outcome === 'no-build') select = select.where('reason', 'is not', null)
+  if (pipelineId !== undefined)
+    select = select.where('id', 'in', (of) =>
+      of.selectFrom('delivery_pipeline').select('delivery_id').where('pipeline_id', '=', pipelineId),
+    )
   if (places !== undefined)
     select = select.where('id', 'in', (of) =>
       of
