@@ -16,7 +16,11 @@ const OTHER = DOCUMENT.replace('npm run lint', 'npm run check')
 test('the history shows who, when, why and what changed, and restores a version (W069)', async () => {
   const { admin } = web.server
   await admin.pipelines.create({ name: 'demo/kept', document: DOCUMENT })
-  await admin.pipelines.put('demo/kept', { name: 'demo/kept', document: OTHER, concurrency: 2 }, { query: { message: 'Use check' } })
+  await admin.pipelines.put(
+    'demo/kept',
+    { name: 'demo/kept', document: OTHER, concurrency: 2 },
+    { query: { message: 'Use check' } },
+  )
   await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/pipelines/demo/kept/-/history')

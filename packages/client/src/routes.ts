@@ -9,4 +9,14 @@ import * as triggers from './routes/triggers.ts'
 import * as users from './routes/users.ts'
 import * as views from './routes/views.ts'
 
-export const ROUTES = { ...account, ...builds, ...links, ...notifications, ...pipelines, ...runner, ...triggers, ...users, ...views }
+export const ROUTES = {
+  ...account,
+  ...builds,
+  ...links,
+  ...notifications,
+  ...pipelines,
+  ...runner,
+  ...triggers,
+  ...users,
+  ...views,
+}

@@ -15,9 +15,9 @@ test('shows changed lines with three lines of context, as diff -u does', () => {
       '--- version 1',
       '+++ version 2',
       '@@ -3,7 +3,7 @@',
-      ...[' line 2', ' line 3', ' line 4', '-line 5', '+other', ' line 6', ' line 7', ' line 8'],
+      ' line 2\n line 3\n line 4\n-line 5\n+other\n line 6\n line 7\n line 8',
       '@@ -13,6 +13,7 @@',
-      ...[' line 12', ' line 13', ' line 14', '+new', ' line 15', ' line 16', ' line 17'],
+      ' line 12\n line 13\n line 14\n+new\n line 15\n line 16\n line 17',
       '',
     ].join('\n'),
   )

@@ -108,7 +108,7 @@ function hunksOf(edits: readonly Edit[]): string[] {
     if (sign !== ' ') for (let at = index - CONTEXT; at <= index + CONTEXT; at += 1) shown.add(at)
   const lines: string[] = []
   let [before, after] = [0, 0]
-  for (let index = 0; index < edits.length; ) {
+  for (let index = 0; index < edits.length;) {
     const first = index
     while (index < edits.length && shown.has(index)) index += 1
     const hunk = edits.slice(first, index)

@@ -53,7 +53,11 @@ async function insertVersion(tx: Tx, row: PipelineRow, { content, changedBy, mes
 }
 
 /** Removes a deleted runtime from the pipelines that use it, so that they run on the default one. */
-export async function unpinPipelines(app: App, tx: Tx, { runtime, by }: { readonly runtime: string; readonly by: string }): Promise<void> {
+export async function unpinPipelines(
+  app: App,
+  tx: Tx,
+  { runtime, by }: { readonly runtime: string; readonly by: string },
+): Promise<void> {
   for (const before of await listPipelinesOfRuntime(tx, app.accountId, runtime)) {
     const after = { ...before, runtime: null, revision: before.revision + 1, updated_at: app.clock.now() }
     await savePipeline(tx, after)

@@ -42,7 +42,11 @@ interface NewPipeline {
  * Creates a pipeline and returns it with the problems of its document. `within` runs in the same transaction. Throws `conflict` if the name is taken,
  * `document-invalid` and `request-invalid` if the document cannot be stored.
  */
-export async function createPipeline(app: App, { input, authorize, change }: NewPipeline, within?: Within<Pipeline>): Promise<Pipeline> {
+export async function createPipeline(
+  app: App,
+  { input, authorize, change }: NewPipeline,
+  within?: Within<Pipeline>,
+): Promise<Pipeline> {
   const document = await readPutDocument(app, input)
   // Found before the transaction, because a process parses the document.
   const problems = await findProblems(app, { document: document.masked, settings: document.written?.settings ?? input.settings })

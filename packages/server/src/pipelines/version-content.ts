@@ -25,8 +25,8 @@ export function contentOf(row: PipelineRow, setIn: (key: string) => number): Ver
   return {
     name: row.name,
     document: row.document,
-    variables: maskVariables(row).map(
-      (variable): VersionVariable => (variable.encrypted ? { ...variable, setIn: setIn(variable.key) } : variable),
+    variables: maskVariables(row).map((variable): VersionVariable =>
+      variable.encrypted ? { ...variable, setIn: setIn(variable.key) } : variable,
     ),
     contexts: readContextNames(row),
     priority: row.priority,
@@ -55,7 +55,11 @@ export function isSameContent(vault: Vault, before: PipelineRow, after: Pipeline
  */
 export function settingVersions(
   vault: Vault,
-  { before, after, kept }: { readonly before?: PipelineRow | undefined; readonly after: PipelineRow; readonly kept?: VersionContent | undefined },
+  {
+    before,
+    after,
+    kept,
+  }: { readonly before?: PipelineRow | undefined; readonly after: PipelineRow; readonly kept?: VersionContent | undefined },
 ): (key: string) => number {
   const old = before === undefined ? new Map<string, string>() : secretsOf(vault, before)
   const fresh = secretsOf(vault, after)

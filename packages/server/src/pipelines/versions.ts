@@ -122,7 +122,7 @@ export async function restoreVersion(app: App, name: string, restore: Restore): 
   const { pipeline } = await putPipeline(app, {
     // The name can change between the read and the write.
     name: row.id,
-    input: { ...content, variables: content.variables.map(({ setIn: _, ...variable }) => variable) },
+    input: { ...content, variables: content.variables.map(({ key, value, encrypted }) => ({ key, value, encrypted })) },
     precondition: restore.precondition,
     authorize: restore.authorize,
     change: { by: restore.by, message: `restores version ${version}` },

@@ -23,9 +23,7 @@ export function maskBody(body: string): string {
 
 /** Returns the headers that are stored of a delivery with `*****` for secrets. */
 export function maskHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, isSecretName(name) ? MASK : maskText(value)]),
-  )
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, isSecretName(name) ? MASK : maskText(value)]))
 }
 
 function parse(body: string): unknown {
@@ -51,7 +49,9 @@ function mask(value: unknown, note: (before: string, after: string) => string): 
 function maskText(text: string): string {
   return text
     .replaceAll(LOGIN, `$1${MASK}@`)
-    .replaceAll(PARAMETER, (all, sign: string, name: string) => (isSecretName(name) || name === 'sig' ? `${sign}${name}=${MASK}` : all))
+    .replaceAll(PARAMETER, (all, sign: string, name: string) =>
+      isSecretName(name) || name === 'sig' ? `${sign}${name}=${MASK}` : all,
+    )
 }
 
 function isSecretName(name: string): boolean {

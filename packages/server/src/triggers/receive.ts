@@ -34,7 +34,10 @@ export interface WebhookCall {
 export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id: string; isRepeat: boolean }> {
   const webhook = await findWebhookById(app.store.query, call.webhook)
   if (webhook === undefined)
-    throw fault('not-found', { message: 'The webhook does not exist.', hint: 'Remove it at the forge or registry, or create a new one.' })
+    throw fault('not-found', {
+      message: 'The webhook does not exist.',
+      hint: 'Remove it at the forge or registry, or create a new one.',
+    })
   const reader = senderReader(webhook.forge)
   const headers = toHeaders(call.headers)
   const secret = app.vault.open(webhookPlace(webhook), webhook.secret)

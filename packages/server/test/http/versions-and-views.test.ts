@@ -102,8 +102,7 @@ test('lists the branches of builds of a pipeline, the latest first', async () =>
   const { admin } = scene
   await admin.pipelines.create({ name: NAME, document: HELLO })
   await admin.pipelines.create({ name: 'shop/second', document: HELLO })
-  for (const branch of ['main', 'next', 'main'])
-    await admin.builds.create({ pipeline: NAME, branch }, { idempotencyKey: false })
+  for (const branch of ['main', 'next', 'main']) await admin.builds.create({ pipeline: NAME, branch }, { idempotencyKey: false })
   await admin.builds.create({ pipeline: 'shop/second', branch: 'other' })
   expect((await admin.pipelines.branches(NAME)).items.map(({ branch }) => branch)).toEqual(['main', 'next'])
   expect((await admin.pipelines.branches(NAME, { query: { q: 'NE' } })).items.map(({ branch }) => branch)).toEqual(['next'])

@@ -65,6 +65,49 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
     ])
   })
 
+  test('lists refused and repeated calls, by outcome and by pipeline (W072)', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const webhook = await addWebhook(app)
+    for (const name of ['a/main', 'a/dev']) await addPipeline(app, name)
+    await addTrigger(app, 'a/main', { branchRegex: '/^main$/' })
+    await addTrigger(app, 'a/dev', { branchRegex: 'dev', repo: 'acme/other' })
+    const built = await deliver(app, webhook, githubPush(), { id: 'one' })
+    clock.advance(19_000)
+    expect(await deliver(app, webhook, githubPush(), { id: 'one' })).toEqual({ id: built.id, isRepeat: true })
+    const none = await deliver(app, webhook, githubPush({ ref: 'refs/heads/wip' }), { id: 'two' })
+    const call = { webhook: webhook.id, ...githubCall({ secret: 'wrong' }, githubPush()) }
+    for (let n = 0; n < 2; n += 1) await expect(receiveDelivery(app, call)).rejects.toMatchObject({ code: 'signature-wrong' })
+    await processDeliveries(app)
+    const shown = await page(app)
+    expect(shown).toHaveLength(3)
+    expect(shown.find(({ id }) => id === built.id)).toMatchObject({ kind: 'call', repeats: 1, repeatedAt: clock.now() })
+    expect(shown.find(({ status }) => status === 'refused')).toMatchObject({ reason: 'signature-wrong', repeats: 1 })
+    const ids = async (query: object) => (await page(app, query)).map(({ id }) => id)
+    expect(await ids({ outcome: 'builds' })).toEqual([built.id])
+    expect(await ids({ outcome: 'no-build' })).toHaveLength(2)
+    expect((await ids({ pipeline: 'a/main' })).toSorted()).toEqual([built.id, none.id].toSorted())
+    expect(await ids({ pipeline: 'a/dev' })).toEqual([])
+    await expect(page(app, { pipeline: 'a/none' })).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  test('shows bodies without secrets, and replays them with their secrets', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const webhook = await addWebhook(app)
+    await addPipeline(app, 'a/main')
+    await addTrigger(app, 'a/main')
+    const body = { ...githubPush(), hook: { secret: 's3cret' } }
+    const { id } = await deliver(app, webhook, body)
+    await processDeliveries(app)
+    const shown = await showDelivery(app, id)
+    expect(JSON.parse(shown.body ?? '')).toMatchObject({ ref: 'refs/heads/main', hook: { secret: '*****' } })
+    expect(shown.headers).toMatchObject({ 'x-github-event': 'push' })
+    const replay = await replayDelivery(app, { id })
+    const stored = await app.store.query.selectFrom('delivery').select('body').where('id', '=', replay.id).executeTakeFirst()
+    expect(JSON.parse(stored?.body ?? '')).toMatchObject({ hook: { secret: 's3cret' } })
+  })
+
   test('sets the variables of the event, and puts its body on the volume of the build (P152)', async () => {
     await using held = await openTestApp(database)
     const { app } = held

@@ -230,7 +230,11 @@ describe.each(DATABASES)('versions of pipelines on $name', ({ open }) => {
           .values(filler.slice(at, at + 100))
           .execute()
     })
-    await app.store.query.updateTable('pipeline').set({ revision: VERSIONS_KEPT + 1 }).where('id', '=', id).execute()
+    await app.store.query
+      .updateTable('pipeline')
+      .set({ revision: VERSIONS_KEPT + 1 })
+      .where('id', '=', id)
+      .execute()
     await put(app, { priority: 1 })
     const kept = await app.store.query.selectFrom('pipeline_version').select('version').orderBy('version').execute()
     expect([kept.length, kept[0]?.version, kept.at(-1)?.version]).toEqual([VERSIONS_KEPT, 3, VERSIONS_KEPT + 2])

@@ -90,6 +90,9 @@ function withView(before: Preferences, { name, filter, view }: Omit<Saved, 'isSh
   const others = before.views.filter((one) => one.name !== view?.name)
   if (others.some((one) => one.name === name))
     throw fault('conflict', { message: `You already have a view with the name "${name}".`, hint: 'Use another name.' })
-  const views = view === undefined ? [...others, { name, filter }] : before.views.map((one) => (one.name === view.name ? { name, filter } : one))
+  const views =
+    view === undefined
+      ? [...others, { name, filter }]
+      : before.views.map((one) => (one.name === view.name ? { name, filter } : one))
   return { ...before, views, ...(view?.isDefault === true && { defaultView: { name, shared: false } }) }
 }

@@ -57,9 +57,7 @@ export function Views({ filter, onChange }: ViewsProps): ReactElement | null {
           Save view
         </Button>
       )}
-      {dialog === 'save' && (
-        <ViewDialog filter={toViewFilter(filter)} view={undefined} onClose={() => setDialog(undefined)} />
-      )}
+      {dialog === 'save' && <ViewDialog filter={toViewFilter(filter)} view={undefined} onClose={() => setDialog(undefined)} />}
       {dialog === 'rename' && current !== undefined && (
         <ViewDialog filter={current.filter} view={current} onClose={() => setDialog(undefined)} />
       )}

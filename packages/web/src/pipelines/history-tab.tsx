@@ -49,9 +49,7 @@ export function HistoryTab({ pipeline }: { readonly pipeline: Pipeline }): React
         </Button>
       )}
       <Command text={`windlass get pipelines ${name} --history`} />
-      {restored !== undefined && (
-        <RestoreDialog pipeline={pipeline} version={restored} onClose={() => setRestored(undefined)} />
-      )}
+      {restored !== undefined && <RestoreDialog pipeline={pipeline} version={restored} onClose={() => setRestored(undefined)} />}
     </div>
   )
 }

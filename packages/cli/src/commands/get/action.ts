@@ -51,7 +51,8 @@ export async function getResources({ args, options, out, settings }: Invocation<
       return printList(out, await listAll(({ query }) => list({ query: { ...filter, ...query } }), limit), print)
     }
     if (options.history) return printPipelineHistory(out, session, { name, options })
-    if (options.version !== undefined) return printValue(out, await session.client.pipelines.version(name, options.version), dataFormat(options))
+    if (options.version !== undefined)
+      return printValue(out, await session.client.pipelines.version(name, options.version), dataFormat(options))
     if (options.versions) return printList(out, await listVersions(session, kind, name), print)
     const item = await findOne(session, kind, name)
     const manifest = options.output === 'yaml' ? manifestOf(item) : undefined

@@ -24,7 +24,10 @@ export const getCommands = [
       ...buildFilterOptions,
       webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),
       repo: text('--repo <owner/name>', 'Deliveries: filter by repository'),
-      view: text('--view <name>', 'Builds: use the filters of a view; other filters are added, and replace those of the same name'),
+      view: text(
+        '--view <name>',
+        'Builds: use the filters of a view; other filters are added, and replace those of the same name',
+      ),
       versions: flag('--versions', 'Step types: list all versions of the named one'),
       history: flag('--history', 'Pipelines: list the versions of the named one, with who changed it and why'),
       version: integer('--version <number>', 'Pipelines: show this version of the named one'),

@@ -23,7 +23,9 @@ interface History {
 export async function printHistory(out: Printer, { client }: Session, { name, output, headers, limit }: History): Promise<void> {
   const versions = await listAll(
     async ({ query: { cursor, ...query } }) =>
-      client.pipelines.versions(name, { query: { ...query, ...defined({ cursor: cursor === undefined ? undefined : Number(cursor) }) } }),
+      client.pipelines.versions(name, {
+        query: { ...query, ...defined({ cursor: cursor === undefined ? undefined : Number(cursor) }) },
+      }),
     limit,
   )
   if (output === 'json' || output === 'yaml') return printValue(out, versions, output)
@@ -61,7 +63,10 @@ function diffLines({ document, changes }: PipelineDiff, style: Style): string[] 
     ...('to' in sides ? [style.green(`+ ${path}: ${JSON.stringify(sides.to)}`)] : []),
   ])
   const patch = document === '' ? [] : document.trimEnd().split('\n')
-  return [...settings, ...patch.map((line) => (line.startsWith('-') ? style.red(line) : line.startsWith('+') ? style.green(line) : line))]
+  return [
+    ...settings,
+    ...patch.map((line) => (line.startsWith('-') ? style.red(line) : line.startsWith('+') ? style.green(line) : line)),
+  ]
 }
 
 interface RestoreOptions {

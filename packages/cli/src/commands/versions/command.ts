@@ -6,7 +6,8 @@ const pipeline = { name: '<pipeline>', summary: 'Name of a pipeline' }
 export const versionsOfPipelinesCommands = [
   command('diff pipelines', {
     summary: 'Compare two versions of a pipeline: the document as a patch, and the settings',
-    about: 'The exit code is 1 if the versions differ. Values of encrypted variables are not kept; the versions tell when they were set.',
+    about:
+      'The exit code is 1 if the versions differ. Values of encrypted variables are not kept; the versions tell when they were set.',
     arguments: [pipeline],
     options: {
       firstVersion: integer('--first-version <number>', 'First version (default: the one before the second)'),

@@ -4,7 +4,8 @@ import { command, flag, oneOf } from '../../command.ts'
 export const viewCommands = [
   command('get views', {
     summary: 'List your views of builds, and those that all users share',
-    about: 'A view is a set of filters with a name. Save views on the page with builds. `windlass get builds --view NAME` uses one.',
+    about:
+      'A view is a set of filters with a name. Save views on the page with builds. `windlass get builds --view NAME` uses one.',
     options: {
       output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']),
       noHeaders: flag('--no-headers', 'Omit the header of the table'),

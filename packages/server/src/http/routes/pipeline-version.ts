@@ -57,8 +57,7 @@ export function pipelineVersionRoutes(app: App): Route[] {
       params: ByVersion,
       query: PipelineDiffQuery,
       replies: { 200: PipelineDiff },
-      handle: async ({ params: { name, version }, query }) =>
-        ok(await diffVersions(app, name, { version, other: query.with })),
+      handle: async ({ params: { name, version }, query }) => ok(await diffVersions(app, name, { version, other: query.with })),
     }),
     route('POST', '/v1/pipelines/{name}/versions/{version}/restore', {
       summary:
