@@ -51,7 +51,7 @@ export const Preferences = z.strictObject({
   /** The view that the page opens with. */
   defaultView: z.strictObject({ name: ViewName, shared: z.boolean() }).optional(),
   /** Settings of pages by name. The server does not read them. */
-  page: z.record(z.string().max(100), z.json()).default({}),
+  page: z.record(z.string().max(100), z.unknown()).default({}),
 })
 export type Preferences = z.infer<typeof Preferences>
 

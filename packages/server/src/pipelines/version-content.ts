@@ -67,10 +67,11 @@ export function settingVersions(
   return (key) => (old.get(key) === fresh.get(key) ? (setIn.get(key) ?? before?.revision) : undefined) ?? after.revision
 }
 
+/** Returns the values of encrypted variables. Damaged ones do not prevent that they are replaced, and count as different from all others. */
 function secretsOf(vault: Vault, row: PipelineRow): Map<string, string> {
-  return new Map(
-    openVariables(vault, row)
-      .filter(({ encrypted }) => encrypted)
-      .map(({ key, value }) => [key, value]),
-  )
+  try {
+    return new Map(openVariables(vault, row).flatMap(({ key, value, encrypted }) => (encrypted ? [[key, value]] : [])))
+  } catch {
+    return new Map([['', row.variables]])
+  }
 }

@@ -129,6 +129,17 @@ describe.each(DATABASES)('versions of pipelines on $name', ({ open }) => {
     await expect(restore(app, 1)).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('TOKEN') })
   })
 
+  test('replaces a pipeline with a damaged secret', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await put(app, { variables: [{ key: 'TOKEN', value: 'first', encrypted: true }] })
+    const damaged = JSON.stringify([{ key: 'TOKEN', value: 'damaged', encrypted: true }])
+    await app.store.query.updateTable('pipeline').set({ variables: damaged }).execute()
+    await put(app, { variables: [{ key: 'TOKEN', value: 'second', encrypted: true }] })
+    expect(openVariables(app.vault, await rowOf(app))[0]?.value).toBe('second')
+    expect((await showVersion(app, NAME, 2)).variables).toEqual([{ key: 'TOKEN', value: '*****', encrypted: true, setIn: 2 }])
+  })
+
   test('keeps no encrypted values that a document contains', async () => {
     await using held = await openTestApp(database)
     const { app } = held

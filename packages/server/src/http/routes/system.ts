@@ -4,7 +4,7 @@ import { ApiKey, ApiKeyCreated, ApiKeyInput, Bootstrap, page, PROTOCOL_VERSION, 
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import { createFirstKey } from '../../identity/first-key.ts'
-import type { Actor } from '../../identity/actor.ts'
+import { nameOf, type Actor } from '../../identity/actor.ts'
 import { createKey, deleteKey, listKeys, requireOwner } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
 import { hasCredentials } from '../../store/account/api-keys.ts'
