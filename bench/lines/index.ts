@@ -23,6 +23,7 @@ import { podOrder } from './pod-order.ts'
 import { secondBuild } from './second-build.ts'
 import { starts } from './starts.ts'
 import { taskHandover } from './task-handover.ts'
+import { webLog } from './web-log.ts'
 import { webhooks } from './webhooks.ts'
 import { warmPool } from './warm-pool.ts'
 
@@ -35,6 +36,7 @@ export const LINES: readonly Line[] = [
   logMillion,
   logFollow,
   logSearch,
+  webLog,
   lineLatency,
   debugEcho,
   language,

@@ -38,7 +38,7 @@ export async function openForgeScene({ isPrivate, tokenSeconds }: ForgeSceneOpti
   const sandbox = closing.use(await openSandbox())
   const host = await containerHost()
   // The server may call the forge, whose address is private.
-  process.env['WINDLASS_SERVER_DOCUMENT_NETWORKS'] = host
+  process.env['WINDLASS_SERVER_OUTBOUND_NETWORKS'] = host
   const up = closing.use(await startUp(sandbox))
   const client = openClient({ url: up.url, token: up.adminKey, transport: nodeTransport() })
   const forge = closing.use(await startGitea({ host, ...(tokenSeconds !== undefined && { tokenSeconds }) }))

@@ -56,11 +56,12 @@ test('a part of the page that is on its way when the server ends arrives after i
     await route.continue()
   })
   await page.goto(`/builds/${build.id}`)
+  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
   await asked.promise
   await own.server.close()
   closed.resolve()
   await page.getByText('The server has not answered since').waitFor()
-  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+  expect(await page.getByRole('region', { name: 'Why it failed' }).isVisible()).toBe(true)
   const again = await startServer({ dataDir, port: Number(new URL(own.server.url).port), minFreeShare: 0 })
   try {
     await page.getByText('The server has not answered since').waitFor({ state: 'detached' })
@@ -69,6 +70,21 @@ test('a part of the page that is on its way when the server ends arrives after i
     await again.close()
     await rm(dataDir, { recursive: true, force: true })
   }
+})
+
+test('a page that is opened while the server is away says so, and shows what was asked for after its return (W008)', async () => {
+  await using own = await openHttpScene()
+  const build = await failBuild(own)
+  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  const { page } = opened
+  await page.route('**/v1/**', (route) => route.abort())
+  await page.route('**/healthz', (route) => route.abort())
+  await page.goto(`/builds/${build.id}`)
+  await page.getByText('The server has not answered since').waitFor()
+  await page.unroute('**/v1/**')
+  await page.unroute('**/healthz')
+  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+  await page.getByText('The server has not answered since').waitFor({ state: 'detached' })
 })
 
 test('a gateway that answers for a server which is gone counts as silence (W008)', async () => {
@@ -96,6 +112,12 @@ test('a part of an older page loads the page again at the same address, once (W0
     if (request.isNavigationRequest()) documents += 1
   })
   await page.route(VIEWER, (route) => route.fulfill({ status: 404, body: '' }))
+  // The page asks which scripts the server has now.
+  await page.route(`**/builds/${build.id}`, async (route) => {
+    if (route.request().isNavigationRequest()) return route.continue()
+    const answer = await route.fetch()
+    return route.fulfill({ response: answer, body: (await answer.text()).replace('/assets/index-', '/assets/index-newer-') })
+  })
   await page.goto(`/builds/${build.id}`)
   await page.getByRole('alert').getByText('Failed to fetch dynamically imported module').waitFor()
   expect(documents).toBe(2)

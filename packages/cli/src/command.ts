@@ -3,6 +3,7 @@
  * `program.ts` turns a command line into values; `actions/` holds what the commands do.
  */
 import { fault } from '@windlass/kit/faults'
+import { nearest } from '@windlass/plan/suggest'
 import type { Printer } from './printer.ts'
 import type { Settings } from './config.ts'
 
@@ -137,6 +138,9 @@ export function integer(flags: string, summary: string): OptionSpec<number | und
   return { flags, summary, initial: undefined, read }
 }
 
+/** Maximum number of values that help and messages list. Of longer lists they show a part; the reference page and the manual have all. */
+export const LISTED_CHOICES = 20
+
 /** Defines an option that takes one of `choices`. */
 export function oneOf<const L extends readonly string[]>(
   flags: string,
@@ -145,9 +149,13 @@ export function oneOf<const L extends readonly string[]>(
 ): OptionSpec<L[number] | undefined> {
   const read = (given: string): L[number] => {
     const found = choices.find((choice) => choice === given)
-    if (found === undefined)
-      throw fault('usage', { message: `${longName(flags)} takes one of ${choices.join(', ')}, not "${given}".` })
-    return found
+    if (found !== undefined) return found
+    const close = nearest(given, choices)
+    const list = close !== undefined && choices.length > LISTED_CHOICES ? `${choices.length} values` : choices.join(', ')
+    throw fault('usage', {
+      message: `${longName(flags)} takes one of ${list}, not "${given}".`,
+      ...(close !== undefined && { hint: `Did you mean ${close}?` }),
+    })
   }
   return { flags, summary, initial: undefined, choices, read }
 }

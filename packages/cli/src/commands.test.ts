@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { keyOf, longName, type Command } from './command.ts'
+import { keyOf, longName, oneOf, type Command } from './command.ts'
 import { complete } from './commands/completion/complete.ts'
 import { describeCommands } from './describe-commands.ts'
 import { normalizeArgv } from './normalize-argv.ts'
@@ -21,6 +21,26 @@ test('the table has every command of every folder', async () => {
 test('every option is listed under the key of its flag', () => {
   for (const { name, options } of commands)
     for (const [key, { flags }] of Object.entries(options)) expect(`${name} ${key}`).toBe(`${name} ${keyOf(flags)}`)
+})
+
+test('a wrong value of a long list names the nearest one instead of the list', () => {
+  const option = oneOf(
+    '--number <number>',
+    'A number',
+    Array.from({ length: 21 }, (_, n) => `number-${n}`),
+  )
+  const message = (given: string): unknown => {
+    try {
+      return option.read(given, undefined)
+    } catch (error) {
+      return error
+    }
+  }
+  expect(message('nmber-7')).toMatchObject({
+    message: '--number takes one of 21 values, not "nmber-7".',
+    details: { hint: 'Did you mean number-7?' },
+  })
+  expect(message('elsewhere')).toMatchObject({ message: expect.stringContaining('number-0, number-1, ') })
 })
 
 test('no command repeats a short or long flag', () => {

@@ -2,7 +2,7 @@
 import { fault, isFault } from '@windlass/kit/faults'
 import { Command as Program, CommanderError, Option } from 'commander'
 import { complete } from './commands/completion/complete.ts'
-import { keyOf, longName, takesValue, type Command, type OptionSpec } from './command.ts'
+import { keyOf, LISTED_CHOICES, longName, takesValue, type Command, type OptionSpec } from './command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { commandsFor, normalizeArgv } from './normalize-argv.ts'
 import { formatError } from './format/problems.ts'
@@ -191,7 +191,16 @@ function toOption(spec: OptionSpec<unknown>): Option {
   return option.argParser((given: string, before: unknown) => spec.read(given, before ?? spec.initial))
 }
 
+/** Values that the help shows of a longer list. */
+const SHOWN_OF_MORE = 4
+
+function showChoices(choices: readonly string[] | undefined): string {
+  if (choices === undefined) return ''
+  if (choices.length <= LISTED_CHOICES) return ` (${choices.join('|')})`
+  return ` (${choices.slice(0, SHOWN_OF_MORE).join('|')}|… ${choices.length} in the reference)`
+}
+
 function newOption(spec: OptionSpec<unknown>): Option {
-  const option = new Option(spec.flags, spec.choices === undefined ? spec.summary : `${spec.summary} (${spec.choices.join('|')})`)
+  const option = new Option(spec.flags, `${spec.summary}${showChoices(spec.choices)}`)
   return spec.group === undefined ? option : option.helpGroup(`${spec.group}:`)
 }

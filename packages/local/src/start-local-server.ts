@@ -63,8 +63,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const reach = { host, port, advertisedUrl }
   const stores = { dataDir: serverDir, databaseUrl, logsUrl, environment }
   // The same setting as that of the server, for a forge in a private network.
-  const documentNetworks = splitList(environment['WINDLASS_SERVER_DOCUMENT_NETWORKS'] ?? '')
-  const server = await startServer({ ...reach, ...stores, documentNetworks, clock, log: log.child({ part: 'server' }) })
+  const outboundNetworks = splitList(environment['WINDLASS_SERVER_OUTBOUND_NETWORKS'] ?? '')
+  const server = await startServer({ ...reach, ...stores, outboundNetworks, clock, log: log.child({ part: 'server' }) })
   stack.defer(() => server.close())
   const transport = nodeTransport()
   const adminKey =

@@ -5,7 +5,7 @@ import type { ServerLogLimits } from './builds/schedule/limits.ts'
 import type { OidcProvider } from './identity/oidc/provider.ts'
 import type { Renewals } from './contexts/renewals.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
-import type { DocumentPolicy } from './documents/fetch-document.ts'
+import type { AddressPolicy } from './outbound/guarded-address.ts'
 import type { Readers } from './feed/readers.ts'
 import type { LogStore } from './logs/log-store.ts'
 import type { Metrics } from './metrics.ts'
@@ -29,8 +29,10 @@ export interface App {
   readonly timings: Timings
   readonly retention: Retention
   readonly minFreeShare: number
-  /** Hosts and networks from which documents may be fetched by URL. */
-  readonly documents: DocumentPolicy
+  /** Addresses that the server may call for users. */
+  readonly outbound: AddressPolicy
+  /** The only hosts from which documents may be fetched by URL, whatever their address. Empty: any host that `outbound` allows. */
+  readonly documentHosts: readonly string[]
   /** Worker pool that parses documents of users. */
   readonly documentPool: DocumentPool
   /** Maximum bytes of log per step and per build. */

@@ -99,13 +99,15 @@ export const ServerConfig = z.object({
     .string()
     .default('')
     .describe(
-      'Hosts from which pipeline documents may be fetched even if their address is private, separated by commas; any public host if empty.',
+      'The only hosts from which pipeline documents may be fetched, even if their address is private, separated by commas; any host with an allowed address if empty.',
     ),
-  DOCUMENT_NETWORKS: z
+  OUTBOUND_NETWORKS: z
     .string()
     .default('')
     .refine((text) => splitList(text).every(isNetwork), 'must be networks such as 10.1.0.0/16')
-    .describe('Private networks such as 10.1.0.0/16 from which pipeline documents may be fetched, separated by commas.'),
+    .describe(
+      'Private networks such as 10.1.0.0/16 that the server may call for documents, forges and receivers of messages, separated by commas.',
+    ),
   MIN_FREE_PERCENT: z.coerce
     .number()
     .min(0)
@@ -169,6 +171,12 @@ export type ServerSettings = ServerConfig & {
 
 /** Reads and validates the settings. Throws `config-invalid` that lists every invalid key. */
 export function readServerConfig(env: Readonly<Record<string, string | undefined>>): ServerSettings {
+  if (env['WINDLASS_SERVER_DOCUMENT_NETWORKS'] !== undefined) {
+    throw fault('config-invalid', {
+      message: 'WINDLASS_SERVER_DOCUMENT_NETWORKS was renamed.',
+      hint: 'Set WINDLASS_SERVER_OUTBOUND_NETWORKS instead. It holds for all calls of the server.',
+    })
+  }
   const config = readConfig(ServerConfig, env, 'WINDLASS_SERVER_')
   if ((config.TLS_CERT_PATH === undefined) !== (config.TLS_KEY_PATH === undefined)) {
     throw fault('config-invalid', {
@@ -214,7 +222,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
     oidc: toOidcSettings(config),
     trustedProxies: splitList(config.TRUSTED_PROXIES),
     documentHosts: splitList(config.DOCUMENT_HOSTS),
-    documentNetworks: splitList(config.DOCUMENT_NETWORKS),
+    outboundNetworks: splitList(config.OUTBOUND_NETWORKS),
     minFreeShare: config.MIN_FREE_PERCENT / 100,
     logLimits: { stepBytes: config.STEP_LOG_BYTES, buildBytes: config.BUILD_LOG_BYTES },
     logFlushMs: config.LOG_FLUSH_MS,

@@ -87,10 +87,10 @@ export interface ServerOptions {
   readonly retention?: Partial<Retention> | undefined
   /** Networks (`10.1.0.0/16`) and addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined
-  /** Hosts from which documents may be fetched by URL even if their address is private. Default: any host with a public address. */
+  /** The only hosts from which documents may be fetched by URL, even if their address is private. Default: any host with an allowed address. */
   readonly documentHosts?: readonly string[] | undefined
-  /** Private networks (`10.1.0.0/16`) from which documents may be fetched. */
-  readonly documentNetworks?: readonly string[] | undefined
+  /** Private networks (`10.1.0.0/16`) that the server may call for documents, forges and receivers of messages. Default: none. */
+  readonly outboundNetworks?: readonly string[] | undefined
   /** Limits for parsing documents of users; see `DOCUMENT_LIMITS`. */
   readonly documentLimits?: Partial<DocumentLimits> | undefined
   /** The server rejects new builds while the share of free bytes or inodes (0 to 1) is lower than this. Default: 0.05. */

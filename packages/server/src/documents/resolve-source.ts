@@ -33,7 +33,7 @@ export async function compileSourced(
   if (location.location === 'git') return { ...compiled, plan: { ...compiled.plan, source: pin(location, of) } }
   const url = of.keepsDocument === true ? fill(location.url, of) : substitute(location.url, initialScope(of.variables)).text
   try {
-    const text = await fetchDocument(url, app.documents)
+    const text = await fetchDocument(url, { ...app.outbound, hosts: app.documentHosts })
     return await compileFetched(app, { outer: compiled, file: url, text }, of)
   } catch (error) {
     if (!(error instanceof FetchProblem)) throw error

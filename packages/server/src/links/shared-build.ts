@@ -2,7 +2,7 @@
 import { fault } from '@windlass/kit'
 import type { SharedBuild } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { describeBuild } from '../builds/lifecycle/view.ts'
+import { toFullBuild } from '../builds/lifecycle/view.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
 import { findBuild } from '../store/builds/builds.ts'
 import type { BuildRow } from '../store/schema.ts'
@@ -37,7 +37,7 @@ export async function requireShown(app: App, id: string, link: string | undefine
 
 /** Returns what is shown of a build. Messages, variables and annotations are not. */
 export async function describeShared(app: App, { build, expiresAt }: Shown): Promise<SharedBuild> {
-  const { id, number, pipeline, status, reason, branch, revision, createdAt, startedAt, finishedAt, steps } = await describeBuild(
+  const { id, number, pipeline, status, reason, branch, revision, createdAt, startedAt, finishedAt, steps } = await toFullBuild(
     app,
     build,
   )

@@ -3,7 +3,7 @@ import { REASONS } from '@windlass/plan'
 import type { Build, BuildStep, NoticeDocument, NoticeType } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
-import { describeBuild, present } from '../builds/lifecycle/view.ts'
+import { toFullBuild, present } from '../builds/lifecycle/view.ts'
 import { START } from '../store/builds/approvals.ts'
 import type { BuildRow, NotificationRow } from '../store/schema.ts'
 import type { Happening } from './rule.ts'
@@ -49,7 +49,7 @@ export async function composeNotice(
   row: BuildRow,
   { happening, notification }: { readonly happening: Happening; readonly notification: Pick<NotificationRow, 'name'> },
 ): Promise<Notice> {
-  const build = await describeBuild(app, row)
+  const build = await toFullBuild(app, row)
   const { type } = happening
   const step = type === 'build.failed' ? firstFailed(build.steps ?? []) : build.steps?.find(({ name }) => name === happening.step)
   const waitingSince = build.approvals?.find((one) => one.step === happening.step)?.waitingSince

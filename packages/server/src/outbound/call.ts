@@ -37,7 +37,7 @@ export async function callOut(app: App, call: OutboundCall, maxBytes: number = D
   const { url, headers, body } = call
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return refused(`The URL of ${url.hostname} is not one of http or https.`)
-  const to = guardedAddress(url, app.documents)
+  const to = guardedAddress(url, app.outbound)
   if (to === undefined) return refused(`The server may not connect to ${url.hostname}.`)
   const method = call.method ?? (body === undefined ? 'GET' : 'POST')
   try {

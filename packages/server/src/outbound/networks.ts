@@ -1,4 +1,4 @@
-/** The addresses from which the server may fetch documents: public ones, and those that a setting allows. */
+/** The addresses that the server may call for users: public ones, and those that a setting allows. */
 import { BlockList, isIP } from 'node:net'
 import { fault } from '@windlass/kit'
 
@@ -63,7 +63,7 @@ export function openNetworks(networks: readonly string[]): BlockList {
   return list
 }
 
-/** True for an address from which no document may be fetched, in any notation. `open` are allowed networks besides public ones. */
+/** True for an address that the server may not call, in any notation. `open` are allowed networks besides public ones. */
 export function isRefused(address: string, open?: BlockList): boolean {
   const family = isIP(address)
   if (family === 0 || address.includes('%')) return true

@@ -13,6 +13,6 @@ export interface Sent {
 }
 
 /** Sends one message within 50 seconds. Throws only for bugs, and if the server closes. */
-export type Sender = (app: App, message: MessageRow) => Promise<Sent>
+export type Send = (app: App, message: MessageRow) => Promise<Sent>
 /** A server takes only the kinds that it has a sender for. During an upgrade a newer server can store others. */
-export type Senders = Readonly<Partial<Record<MessageKind, Sender>>>
+export type Senders = Readonly<Partial<Record<MessageKind, Send>>>

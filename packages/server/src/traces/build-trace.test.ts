@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TraceFacts } from '../store/builds/trace-facts.ts'
-import { describeBuild, traceIdOf } from './build-trace.ts'
+import { toBuildSpan, traceIdOf } from './build-trace.ts'
 import type { SpanData } from './span.ts'
 import { parseTraceParent } from './traces.ts'
 
@@ -50,7 +50,7 @@ test('the id of a trace is that of the build behind zeros', () => {
 })
 
 test('shows each wait by its reason, the parts of a start, and steps without an end', () => {
-  const { children = [], error } = describeBuild(
+  const { children = [], error } = toBuildSpan(
     facts({
       attempts: [
         attempt(1, { created_at: 3000, engine_since: 3500, started_at: 3600, ended_at: 5000, result: 'pending-approval' }),

@@ -11,7 +11,7 @@ export function traceIdOf(buildId: string): string {
 }
 
 /** Returns the span of a build with everything in it. Times of steps are those of the engine's clock, all others those of the server. */
-export function describeBuild(facts: TraceFacts): SpanData {
+export function toBuildSpan(facts: TraceFacts): SpanData {
   const { build, attempts } = facts
   const end = build.finished_at ?? build.created_at
   const children = [...waitsOf(facts), ...attempts.map((attempt) => attemptSpan(facts, attempt))]

@@ -83,10 +83,10 @@ test('kill -9 during a build loses nothing that was acknowledged, and the build 
 })
 
 test('reports each invalid setting and does not start', async () => {
-  const child = run({ DATA_DIR: '/proc/nowhere', PORT: '99999', HEARTBEAT_MS: 'often', DOCUMENT_NETWORKS: '10.0.0.0/8,intranet' })
+  const child = run({ DATA_DIR: '/proc/nowhere', PORT: '99999', HEARTBEAT_MS: 'often', OUTBOUND_NETWORKS: '10.0.0.0/8,intranet' })
   const [output, [code]] = await Promise.all([child.stderr === null ? '' : text(child.stderr), once(child, 'exit')])
   expect(code).toBe(1)
-  for (const key of ['PORT', 'HEARTBEAT_MS', 'DOCUMENT_NETWORKS']) expect(output).toContain(`WINDLASS_SERVER_${key}: `)
+  for (const key of ['PORT', 'HEARTBEAT_MS', 'OUTBOUND_NETWORKS']) expect(output).toContain(`WINDLASS_SERVER_${key}: `)
 })
 
 test('with a certificate the server uses HTTPS and the advertised URL', async () => {

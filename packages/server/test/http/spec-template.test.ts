@@ -59,7 +59,7 @@ test('fetches from private addresses only if a setting allows their network, and
     await using scene = await openHttpScene()
     for (const host of ['127.0.0.1', 'localhost', '10.0.0.7', '168.63.129.16', '[::ffff:127.0.0.1]', '[fd00:ec2::254]'])
       expect(await outcomeOf(scene, host, open), host).toBe(await outcomeOf(scene, host, 1))
-    await using free = await openHttpScene({ documentNetworks: ['127.0.0.0/8'] })
+    await using free = await openHttpScene({ outboundNetworks: ['127.0.0.0/8'] })
     expect(await outcomeOf(free, '127.0.0.1', open)).toMatch(/^pending/)
   } finally {
     server.close()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { elect } from '../../src/builds/schedule/elect.ts'
 import { sweep } from '../../src/builds/lifecycle/sweep.ts'
-import { describeBuild } from '../../src/builds/lifecycle/view.ts'
+import { toFullBuild } from '../../src/builds/lifecycle/view.ts'
 import { retain } from '../../src/retention.ts'
 import { listShownRuntimes } from '../../src/runtimes/show-runtimes.ts'
 import type { BuildFilter } from '../../src/store/builds/build-filter.ts'
@@ -41,7 +41,7 @@ describe.each(DATABASES)('a store full of builds on $name', ({ open }) => {
       (await listBuilds(app.store.query, { accountId: app.accountId, ...filter }, { before, limit: LIMIT })).rows
   const show = async (app: App, id: string): Promise<unknown> => {
     const row = await findBuild(app.store.query, app.accountId, id)
-    return row === undefined ? Promise.reject(new Error(`no build ${id}`)) : describeBuild(app, row)
+    return row === undefined ? Promise.reject(new Error(`no build ${id}`)) : toFullBuild(app, row)
   }
   const QUERIES: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
     ['an election in which nothing can start', elect],

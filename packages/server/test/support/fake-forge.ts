@@ -9,7 +9,7 @@ import { putContext } from '../../src/contexts/contexts.ts'
 import { addWebhook } from './forge-scene.ts'
 
 /** Lets the server call the fake. */
-export const LOOPBACK = { documentNetworks: ['127.0.0.0/8'] }
+export const LOOPBACK = { outboundNetworks: ['127.0.0.0/8'] }
 export const FORGE_TOKEN = 'the token of the forge'
 
 export interface ForgeCall {

@@ -9,7 +9,7 @@ import { createAgent } from '../../src/agents/agents.ts'
 import type { App } from '../../src/app.ts'
 import { createBuild } from '../../src/builds/create/create.ts'
 import { elect } from '../../src/builds/schedule/elect.ts'
-import { describeBuild } from '../../src/builds/lifecycle/view.ts'
+import { toFullBuild } from '../../src/builds/lifecycle/view.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putRuntime } from '../../src/runtimes/runtimes.ts'
 import { findBuild } from '../../src/store/builds/builds.ts'
@@ -140,7 +140,7 @@ async function makeTemplate(app: App): Promise<string> {
   })
   await elect(app)
   const row = await findBuild(app.store.query, app.accountId, id)
-  if (row === undefined || (await describeBuild(app, row)).attempts?.length !== 1)
+  if (row === undefined || (await toFullBuild(app, row)).attempts?.length !== 1)
     throw new Error('the template build did not start')
   return id
 }

@@ -8,7 +8,7 @@ import { issueCertificates } from '@windlass/manifests'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
 /** Networks of the receivers, for servers that may call them. */
-export const LOOPBACK = { documentNetworks: ['127.0.0.0/8'] }
+export const LOOPBACK = { outboundNetworks: ['127.0.0.0/8'] }
 
 export interface HookCall {
   readonly path: string

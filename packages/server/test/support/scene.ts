@@ -16,7 +16,7 @@ import { elect } from '../../src/builds/schedule/elect.ts'
 import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { applyEvents } from '../../src/builds/engine/events.ts'
 import { sweep as sweepAttempts } from '../../src/builds/lifecycle/sweep.ts'
-import { describeBuild } from '../../src/builds/lifecycle/view.ts'
+import { toFullBuild } from '../../src/builds/lifecycle/view.ts'
 import { readFeed, type FeedRange } from '../../src/feed/feed.ts'
 import { putRuntime } from '../../src/runtimes/runtimes.ts'
 import { findBuild } from '../../src/store/builds/builds.ts'
@@ -148,8 +148,8 @@ export async function feedOf(app: App, id: string, range: FeedRange): ReturnType
   return readFeed(app, await findRow(app, id), range)
 }
 
-export async function show(app: App, id: string): ReturnType<typeof describeBuild> {
-  return describeBuild(app, await findRow(app, id))
+export async function show(app: App, id: string): ReturnType<typeof toFullBuild> {
+  return toFullBuild(app, await findRow(app, id))
 }
 
 async function findRow(app: App, id: string): Promise<BuildRow> {

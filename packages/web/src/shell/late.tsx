@@ -1,6 +1,6 @@
 /** Parts of the page that are loaded when they are needed. */
 import { lazy, type ComponentType } from 'react'
-import { onReturn, silence, tryNow } from '../server/away.ts'
+import { onReturn, reportSilence } from '../server/away.ts'
 
 const KEY = 'windlass.reloaded'
 
@@ -9,26 +9,44 @@ export function late<P extends object>(load: () => Promise<ComponentType<P>>): C
   return lazy(async () => ({ default: await loadPart(load) }))
 }
 
+const TRIES = 3
+const WAIT_MS = 500
+
 /**
- * Loads a part. Waits for the server while it does not answer. A part that the server no longer has belongs to an older page: the page is then loaded
- * again at the same address, once.
+ * Loads a part. Waits for the server while it does not answer. If the server has a newer page, the part may be gone: the page is then loaded again at
+ * the same address, once.
  */
 async function loadPart<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch {
-    await tryNow()
-    if (silence.get() !== undefined) await returned()
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await load()
+    } catch (error) {
+      const newest = await readScript()
+      const isNewer = newest !== document.querySelector('script[type=module]')?.getAttribute('src')
+      if (isNewer && sessionStorage.getItem(KEY) !== newest) {
+        sessionStorage.setItem(KEY, newest)
+        location.reload()
+        // The page goes away; nothing is rendered any more.
+        return new Promise<never>(() => undefined)
+      }
+      if (isNewer || tries === TRIES) throw error
+      await new Promise((resolve) => setTimeout(resolve, WAIT_MS * tries))
+    }
   }
-  try {
-    return await load()
-  } catch (error) {
-    const shown = `${document.querySelector<HTMLScriptElement>('script[src]')?.src} ${location.href}`
-    if (sessionStorage.getItem(KEY) === shown) throw error
-    sessionStorage.setItem(KEY, shown)
-    location.reload()
-    // The page goes away; nothing is rendered any more.
-    return new Promise<never>(() => undefined)
+}
+
+/** Returns the script of the page that the server has now. Waits until it answers. */
+async function readScript(): Promise<string> {
+  for (;;) {
+    try {
+      const answer = await fetch(location.pathname, { headers: { accept: 'text/html' }, cache: 'no-store' })
+      if (answer.ok) return /<script type="module"[^>]* src="([^"]+)"/.exec(await answer.text())?.[1] ?? ''
+    } catch {
+      // The server is away.
+    }
+    const back = returned()
+    reportSilence()
+    await back
   }
 }
 

@@ -44,6 +44,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
   if (state.kind === 'failed')
     return (
       <div className={styles['alone']}>
+        <AwayBar />
         <Problem error={state.error} onRetry={state.retry} />
       </div>
     )

@@ -60,7 +60,7 @@ function commitOf({ commit_message: message, commit_author: author }: BuildRow):
 }
 
 /** Returns the complete form of a build, with steps and attempts. */
-export async function describeBuild(app: App, row: BuildRow): Promise<Build> {
+export async function toFullBuild(app: App, row: BuildRow): Promise<Build> {
   const { query } = app.store
   const stored = await findBuildPlan(query, row.id)
   const plan = stored === undefined ? undefined : readPlan(stored)

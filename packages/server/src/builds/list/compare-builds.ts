@@ -6,7 +6,7 @@ import { listAttempts } from '../../store/builds/attempts.ts'
 import { findRuntime, listRuntimeVersions } from '../../store/runtimes/runtimes.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { present } from '../lifecycle/present.ts'
-import { describeBuild, toBuild } from '../lifecycle/view.ts'
+import { toFullBuild, toBuild } from '../lifecycle/view.ts'
 import { describePlan } from '../preview/build-plan.ts'
 
 type Runtime = NonNullable<NonNullable<BuildComparison['runtime']>['after']>
@@ -53,7 +53,7 @@ export async function compareBuilds(app: App, build: BuildRow, other: BuildRow):
 }
 
 async function readSide(app: App, row: BuildRow): Promise<Side> {
-  const build = await describeBuild(app, row)
+  const build = await toFullBuild(app, row)
   const plan = await describePlan(app, row.id)
   return {
     build,

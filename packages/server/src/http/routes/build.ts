@@ -28,7 +28,7 @@ import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { feedTopic } from '../../builds/lifecycle/edit.ts'
 import { confirmAttempt } from '../../builds/lifecycle/confirm-gone.ts'
 import { terminateBuild } from '../../builds/lifecycle/terminate.ts'
-import { describeBuild, present, toBuild } from '../../builds/lifecycle/view.ts'
+import { toFullBuild, present, toBuild } from '../../builds/lifecycle/view.ts'
 import { compareBuilds } from '../../builds/list/compare-builds.ts'
 import { findComparedBuild } from '../../builds/list/compared-build.ts'
 import { countBuilds, listBuildPage } from '../../builds/list/list-builds.ts'
@@ -96,7 +96,7 @@ function changes(app: App): Route[] {
       params: AttemptPath,
       replies: { 200: Build },
       handle: async ({ params: { id, attempt }, actor }) =>
-        ok(await describeBuild(app, await confirmAttempt(app, { buildId: id, attempt, by: nameOf(actor) }))),
+        ok(await toFullBuild(app, await confirmAttempt(app, { buildId: id, attempt, by: nameOf(actor) }))),
     }),
     decisionRoute(app, 'approve'),
     decisionRoute(app, 'deny'),
@@ -126,7 +126,7 @@ function decisionRoute(app: App, verb: 'approve' | 'deny'): Route {
     async handle({ params, body, actor }) {
       const by = { name: nameOf(actor), type: 'user' }
       const decision = verb === 'approve' ? 'approved' : 'denied'
-      return ok(await describeBuild(app, await decideApproval(app, params.id, { ...body, decision, by })))
+      return ok(await toFullBuild(app, await decideApproval(app, params.id, { ...body, decision, by })))
     },
   })
 }
@@ -171,7 +171,7 @@ function reads(app: App): Route[] {
       async handle({ params, actor }) {
         const row = await getBuild(app, params.id)
         const waits = await explainWaits(app, [row], placesOf(actor, 'see-builds'))
-        return ok({ ...(await describeBuild(app, row)), ...present({ waiting: waits.get(row.id) }) })
+        return ok({ ...(await toFullBuild(app, row)), ...present({ waiting: waits.get(row.id) }) })
       },
     }),
     route('GET', '/v1/builds/{id}/plan', {
@@ -227,7 +227,7 @@ function reads(app: App): Route[] {
       replies: { 200: Build },
       isHeld: true,
       handle: async ({ params, query, signal }) =>
-        ok(await describeBuild(app, await awaitEnd(app, params.id, { timeoutMs: query.timeoutMs, signal }))),
+        ok(await toFullBuild(app, await awaitEnd(app, params.id, { timeoutMs: query.timeoutMs, signal }))),
     }),
   ]
 }

@@ -1,0 +1,246 @@
+/** The log viewer of the page in Chromium: a log of a million lines and 200 MB opened, scrolled and read to its end, and a fast one followed. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CDPSession, Page } from 'playwright-core'
+import { startChromium, openPage } from '../../e2e/web/support/chromium.ts'
+import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
+import { MissingPartError, sample, single, spread, type Line, type Row } from '../row.ts'
+
+const LINES = 1_000_000
+const LINES_PER_FRAME = 5_000
+const STREAM = 'step/hello'
+const BLOCK = 512
+/** Duration of the scrolling. Seconds. */
+const SCROLL_S = 10
+/** Screens that are read from the first to the last line. */
+const STOPS = 200
+const FOLLOWED_PER_SECOND = 5_000
+/** Duration of the following. Seconds. */
+const FOLLOW_S = 60
+/** Frames of log per second while it is followed. */
+const FRAMES_PER_SECOND = 10
+
+export const webLog: Line = { name: 'web-log', measure }
+
+async function measure(): Promise<Row[]> {
+  await using scene = await openHttpScene()
+  const browser = await startChromium().catch((error: unknown) => {
+    throw new MissingPartError(String(error))
+  })
+  try {
+    const id = await writeLog(scene)
+    const open = async (path: string): Promise<Page> => {
+      const { page } = await openPage(
+        browser,
+        { url: scene.server.url, key: scene.adminToken },
+        { viewport: { width: 1920, height: 1080 } },
+      )
+      await page.goto(path)
+      return page
+    }
+    return [
+      await measureOpening(scene, open, id),
+      ...(await measureScrolling(open, id)),
+      await measureReading(open, id),
+      ...(await measureFollowing(scene, open)),
+    ]
+  } finally {
+    await browser.close()
+  }
+}
+
+type Open = (path: string) => Promise<Page>
+
+const stepOf = (id: string): string => `/builds/${id}/steps/hello`
+
+async function writeLog(scene: HttpScene): Promise<string> {
+  const { build, engine } = await scene.start()
+  for (let from = 0; from < LINES; from += LINES_PER_FRAME) {
+    const lines = Array.from({ length: LINES_PER_FRAME }, (_, n) => {
+      const text = `line ${from + n + 1} `.padEnd(199, 'and more ')
+      return (from + n) % 10 === 0 ? `\u001B[32m${text}\u001B[0m\n` : `${text}\n`
+    })
+    await engine.log(STREAM, lines.join(''))
+  }
+  await engine.finish({ status: 'success' })
+  return build.id
+}
+
+/** From the click on the step to its first line. */
+async function measureOpening(scene: HttpScene, open: Open, id: string): Promise<Row> {
+  const floor = await sample(5, 1, async () => {
+    await scene.admin.builds.logLines(id, { query: { stream: STREAM, attempt: 1, from: 0, count: BLOCK } })
+  })
+  const value = await sample(5, 1, async () => {
+    const page = await open('/builds')
+    const row = page.getByRole('listitem').first()
+    await row.waitFor()
+    const startedAt = performance.now()
+    await page.evaluate(`history.pushState(null, '', '${stepOf(id)}'), dispatchEvent(new PopStateEvent('popstate'))`)
+    await page.getByText('line 1 and').waitFor()
+    const took = performance.now() - startedAt
+    await page.context().close()
+    return took
+  })
+  return {
+    name: 'web-log-open',
+    figure: `from the click on a step with ${LINES} lines, 200 MB, to its first lines`,
+    unit: 'ms',
+    value,
+    warmUp: 1,
+    floor: { what: `the first ${BLOCK} lines by one call`, value: floor },
+    goal: 1_000,
+  }
+}
+
+/** Runs in the page. Notes how long the page works in each frame: the viewer draws in a callback of the frame. */
+const NOTE_WORK = `
+  globalThis.worked = []
+  const ask = requestAnimationFrame
+  globalThis.requestAnimationFrame = (draw) => ask((at) => {
+    const startedAt = performance.now()
+    draw(at)
+    worked.push(performance.now() - startedAt)
+  })
+  globalThis.countFrames = (seconds, onFrame) => new Promise((resolve) => {
+    const startedAt = performance.now()
+    let seen = 0
+    const next = () => {
+      const share = (performance.now() - startedAt) / (seconds * 1000)
+      if (share >= 1) return resolve(seen / seconds)
+      seen += 1
+      onFrame(share)
+      ask(next)
+    }
+    ask(next)
+  })`
+/** Runs in the page. Drags the scroll bar to the end and back, twice. Returns the frames per second. */
+const DRAG = `
+  const table = document.querySelector('[role="table"]')
+  countFrames(${SCROLL_S}, (share) => {
+    table.scrollTop = (0.5 - Math.cos(share * 8 * Math.PI) / 2) * (table.scrollHeight - table.clientHeight)
+  })`
+
+async function measureScrolling(open: Open, id: string): Promise<Row[]> {
+  const page = await open('/builds')
+  await page.addInitScript(NOTE_WORK)
+  await page.goto(stepOf(id))
+  await page.getByText('line 1 and').waitFor()
+  const idle = Number(await page.evaluate(`countFrames(2, () => undefined)`))
+  await page.evaluate('worked.length = 0')
+  const frames = Number(await page.evaluate(DRAG))
+  const worked = (await page.evaluate('worked')) as number[]
+  await page.context().close()
+  const sorted = worked.toSorted((a, b) => a - b)
+  return [
+    {
+      name: 'web-log-frames',
+      figure: `frames per second while the bar is dragged through the log for ${SCROLL_S} s; an idle page draws ${Math.round(idle)}`,
+      unit: '1/s',
+      value: single(frames),
+      warmUp: 0,
+      goal: 50,
+    },
+    {
+      name: 'web-log-scroll',
+      figure: `script of the page per frame meanwhile, 95th percentile of ${sorted.length}`,
+      unit: 'ms',
+      value: single(sorted[Math.floor(sorted.length * 0.95)] ?? 0),
+      warmUp: 0,
+      goal: 6,
+    },
+  ]
+}
+
+async function measureReading(open: Open, id: string): Promise<Row> {
+  const page = await open(stepOf(id))
+  await page.getByText('line 1 and').waitFor()
+  const before = await heapOf(page)
+  for (let stop = 0; stop <= STOPS; stop += 1) {
+    await page.getByRole('table').evaluate((table, share) => {
+      table.scrollTop = share * (table.scrollHeight - table.clientHeight)
+    }, stop / STOPS)
+    await page.waitForFunction(`document.querySelector('[role="row"][data-loading]') === null`)
+  }
+  await page.getByText(`line ${LINES} `).waitFor()
+  const value = await heapOf(page)
+  await page.context().close()
+  return {
+    name: 'web-log-heap',
+    figure: `heap of the page after ${STOPS} screens from the first to the last line`,
+    unit: 'MiB',
+    value: single(value),
+    warmUp: 0,
+    floor: { what: 'the heap at the first lines', value: single(before) },
+    goal: 120,
+  }
+}
+
+/** Returns the heap in use after a collection. MiB. */
+async function heapOf(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  return usedSize / 1_048_576
+}
+
+async function measureFollowing(scene: HttpScene, open: Open): Promise<Row[]> {
+  const { build, engine } = await scene.start()
+  await engine.event({ type: 'step.started', step: 'hello', try: 1 })
+  await engine.log(STREAM, 'line 0\n')
+  const page = await open(stepOf(build.id))
+  await page.getByText('line 0').waitFor()
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable')
+  const busyBefore = await busySeconds(session)
+  const startedAt = performance.now()
+  const behind: number[] = []
+  let written = 0
+  const count = FOLLOWED_PER_SECOND / FRAMES_PER_SECOND
+  for (let frame = 0; frame < FOLLOW_S * FRAMES_PER_SECOND; frame += 1) {
+    const lines = Array.from({ length: count }, (_, n) => `line ${written + n + 1} at full speed\n`)
+    written += count
+    const writtenAt = performance.now()
+    await engine.log(STREAM, lines.join(''))
+    // The glass is looked at once a second, so that the looking does not become the load.
+    if (frame % FRAMES_PER_SECOND === FRAMES_PER_SECOND - 1) {
+      await waitForLine(page, written)
+      behind.push(performance.now() - writtenAt)
+    }
+    await sleep(Math.max(0, startedAt + (frame + 1) * (1_000 / FRAMES_PER_SECOND) - performance.now()))
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const busy = (await busySeconds(session)) - busyBefore
+  await page.context().close()
+  await engine.finish({ status: 'success' })
+  const sorted = behind.toSorted((a, b) => a - b)
+  return [
+    {
+      name: 'web-log-follow',
+      figure: `work of the page per second while ${Math.round(written / seconds)} lines a second are followed for ${FOLLOW_S} s`,
+      unit: 'ms',
+      value: single((busy / seconds) * 1_000),
+      warmUp: 0,
+      goal: 300,
+    },
+    {
+      name: 'web-log-glass',
+      figure: `from a written line to the glass meanwhile; 95th percentile ${Math.round(sorted[Math.floor(sorted.length * 0.95)] ?? 0)} ms`,
+      unit: 'ms',
+      value: spread(behind),
+      warmUp: 0,
+      goal: 1_000,
+    },
+  ]
+}
+
+/** Resolves once the last row in view is this line or a later one. */
+async function waitForLine(page: Page, line: number): Promise<void> {
+  const numbers = `[...document.querySelectorAll('[role="row"]:not([data-loading]) [role="rowheader"]')]`
+  await page.waitForFunction(`${numbers}.some(({ textContent }) => Number(textContent) > ${line})`)
+}
+
+/** Returns how long the main thread of the page has worked. Seconds. */
+async function busySeconds(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics')
+  return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0
+}
