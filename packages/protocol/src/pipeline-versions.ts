@@ -10,7 +10,7 @@ export const PipelineChange = z.object({ message: z.string().trim().max(1000).op
 /** Query of `GET /v1/pipelines/{name}/versions`. */
 export const PipelineVersionsQuery = PageQuery.extend({
   /** `next` of the previous page. */
-  cursor: z.coerce.number().int().positive().optional(),
+  cursor: z.coerce.number<string>().int().positive().optional(),
 })
 
 /** One entry of `GET /v1/pipelines/{name}/versions`, newest first. A write of what is stored already makes no version. */

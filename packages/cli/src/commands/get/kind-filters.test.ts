@@ -5,15 +5,15 @@ import { requireFilters } from './kind-filters.ts'
 test('accepts the filters of a kind', () => {
   requireFilters('pipelines', { project: ['shop'], query: 'app', pipeline: [], status: undefined })
   requireFilters('cron-triggers', { pipeline: ['shop/app'] })
-  requireFilters('deliveries', { webhook: 'forge', repo: 'acme/app', status: 'processed' })
+  requireFilters('deliveries', { webhook: 'forge', repo: 'acme/app', status: 'processed', pipeline: ['shop/app'] })
 })
 
 test('refuses filters of other kinds, and names the kinds that have them', () => {
-  expect(() => requireFilters('deliveries', { pipeline: ['x'], webhook: 'forge' })).toThrow(
+  expect(() => requireFilters('contexts', { pipeline: ['x'] })).toThrow(
     expect.objectContaining({
       code: 'usage',
-      message: '--pipeline does not apply to deliveries.',
-      hint: '--pipeline applies to builds, triggers, cron-triggers, event-triggers.',
+      message: '--pipeline does not apply to contexts.',
+      hint: '--pipeline applies to builds, deliveries, triggers, cron-triggers, event-triggers.',
     }),
   )
   expect(() => requireFilters('runtimes', { project: ['shop'], repo: 'acme/app' })).toThrow(
@@ -27,7 +27,7 @@ test('refuses filters of other kinds, and names the kinds that have them', () =>
 
 test('knows each filter of the command', () => {
   const [get] = getCommands
-  const others = ['output', 'noHeaders', 'limit', 'countBy', 'versions']
+  const others = ['output', 'noHeaders', 'limit', 'countBy', 'versions', 'history', 'version']
   for (const name of Object.keys(get?.options ?? {}).filter((option) => !others.includes(option)))
     expect(() => requireFilters('teams', { [name]: 'x' }), name).toThrow(`--${name} does not apply to teams.`)
 })

@@ -21,13 +21,7 @@ interface History {
 
 /** Prints the versions of a pipeline, newest first. */
 export async function printHistory(out: Printer, { client }: Session, { name, output, headers, limit }: History): Promise<void> {
-  const versions = await listAll(
-    async ({ query: { cursor, ...query } }) =>
-      client.pipelines.versions(name, {
-        query: { ...query, ...defined({ cursor: cursor === undefined ? undefined : Number(cursor) }) },
-      }),
-    limit,
-  )
+  const versions = await listAll((page) => client.pipelines.versions(name, page), limit)
   if (output === 'json' || output === 'yaml') return printValue(out, versions, output)
   const now = systemClock.now()
   const { style } = out.stdout
