@@ -32,7 +32,7 @@ test('apply says why, and get, diff and restore use the versions of a pipeline (
   expect((await windlass(scene, ['get', 'projects', 'demo', '--history'])).code).toBe(2)
 })
 
-test('get views lists own and shared views, and get builds uses one with further filters (W019)', async () => {
+test('get views lists own and shared views, and get builds uses one with further filters', async () => {
   await using scene = await openHttpScene()
   const { admin } = scene
   await admin.pipelines.create({ name: 'demo/app', document: HELLO })

@@ -65,7 +65,7 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
     ])
   })
 
-  test('lists refused and repeated calls, by outcome and by pipeline (W072)', async () => {
+  test('lists refused and repeated calls, by outcome and by pipeline', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const webhook = await addWebhook(app)
