@@ -170,3 +170,44 @@ test('creates, lists, replaces and deletes step types with their versions (F038)
   const missing = await codefresh.run('get', 'step-type', 'acme/greet')
   expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("Step-type 'acme/greet' was not found.") })
 })
+
+test('creates and lists teams, and adds and removes members (F044)', async () => {
+  const { admin } = codefresh
+  const [mira, jo] = await Promise.all(
+    ['mira', 'jo'].map((name) => admin.users.create({ name, kind: 'service-account', role: 'developer' })),
+  )
+  if (mira === undefined || jo === undefined) throw new Error('no users')
+  expect(await codefresh.must('create', 'team', 'releasers', '-u', mira.id)).toContain('Team: releasers created')
+  expect(await codefresh.run('create', 'team', 'releasers')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('already exists'),
+  })
+  expect(await codefresh.run('create', 'team', 'tagged', '-t', 'a')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Teams have no tags.'),
+  })
+  const team = await admin.teams.get('releasers')
+  expect(team).toMatchObject({ role: 'none', members: ['mira'] })
+  await codefresh.must('patch', 'team', '-t', team.id, '-u', jo.id)
+  expect((await admin.teams.get('releasers')).members).toEqual(['jo', 'mira'])
+  const listed = JSON.parse(await codefresh.must('get', 'teams', '-o', 'json')) as unknown
+  expect([listed].flat()).toEqual([expect.objectContaining({ id: team.id, name: 'releasers', type: 'default' })])
+  await codefresh.must('delete', 'team', '-t', team.id, '-u', jo.id)
+  expect((await admin.teams.get('releasers')).members).toEqual(['mira'])
+})
+
+test('downloads the audit log (F048)', async () => {
+  await codefresh.must('create', 'project', 'audited')
+  await codefresh.must('download', 'audit', '--file', join(codefresh.folder, 'audit.csv'))
+  const [heading = '', ...lines] = (await codefresh.read('audit.csv')).split('\r\n')
+  expect(heading.split(',').slice(0, 3)).toEqual(['seq', 'at', 'kind'])
+  const { last } = await codefresh.admin.audit.chain()
+  expect(lines.pop()).toBe('')
+  // Reading the chain is not recorded, so it ends where the download began.
+  expect(lines).toHaveLength(last.seq)
+  expect(lines[0]?.endsWith(last.hash)).toBe(true)
+  expect(lines.some((line) => line.includes('POST /api/projects'))).toBe(true)
+  expect(
+    await codefresh.run('download', 'audit', '--entity', 'pipeline', '--file', join(codefresh.folder, 'no.csv')),
+  ).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be filtered by entity') })
+})

@@ -294,3 +294,17 @@ test('a step starts a build with its own key and the public command line (F041)'
   await letGo(parent)
   await ended(parent)
 })
+
+test('stores data with a build, and shows it only when it is asked for (F047)', async () => {
+  await pipeline('reports', { report: ['true'] })
+  const build = await detached('reports')
+  await ended(build)
+  const file = await codefresh.file('report.json', { tests: 12, failed: ['tax'] })
+  const printed = await codefresh.must('create', 'workflow-data-item', '--workflow', build, '--file', file)
+  expect(printed).toContain(`Workflow-Data-Item ${idIn(printed)} created`)
+  const listed = rowsOf(await codefresh.must('get', 'workflow-data-item', '--workflow', build))
+  expect(listed).toEqual([[idIn(printed), expect.stringMatching(/^20\d\d-/), '*****']])
+  const get = ['get', 'workflow-data-item', idIn(printed), '--workflow', build]
+  expect(rowsOf(await codefresh.must(...get))).toEqual(listed)
+  expect(await codefresh.must(...get, '--decrypt')).toContain('{"tests":12,"failed":["tax"]}')
+})

@@ -6,7 +6,15 @@ import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
-import { openSandbox, startUp, watch, type Finished, type Started } from '../../packages/cli/test/support.ts'
+import {
+  openSandbox,
+  startUp,
+  watch,
+  type Finished,
+  type Sandbox,
+  type Started,
+  type Up,
+} from '../../packages/cli/test/support.ts'
 import { runProgram } from '../support/process.ts'
 import { NODE } from '../support/programs.ts'
 
@@ -40,9 +48,17 @@ async function installedProgram(): Promise<string> {
 
 /** Starts a server with a Docker agent, and signs the client in at it as an admin. */
 export async function openCodefresh(): Promise<Codefresh> {
+  await using closing = new AsyncDisposableStack()
+  const sandbox = closing.use(await openSandbox())
+  const up = closing.use(await startUp(sandbox))
+  const codefresh = await signIn(sandbox, up)
+  const opened = closing.move()
+  return { ...codefresh, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Signs the client in at a server as an admin. */
+export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, keyof AsyncDisposable>> {
   const program = await installedProgram()
-  const sandbox = await openSandbox()
-  const up = await startUp(sandbox)
   const home = join(sandbox.folder, 'home')
   await mkdir(home)
   const { url, adminKey: key } = up
@@ -73,10 +89,6 @@ export async function openCodefresh(): Promise<Codefresh> {
       const { code, stdout, stderr } = await run(...words)
       if (code !== 0) throw new Error(`codefresh ${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
       return stdout
-    },
-    async [Symbol.asyncDispose]() {
-      await up[Symbol.asyncDispose]()
-      await sandbox[Symbol.asyncDispose]()
     },
   }
 }

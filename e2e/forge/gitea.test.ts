@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Finished, Sandbox, Up } from '../../packages/cli/test/support.ts'
 import type { Gitea, GiteaUser } from '../support/gitea.ts'
 import { letGo, UNTIL_LET_GO } from '../support/steps.ts'
+import { signIn } from '../codefresh-cli/client.ts'
 import { openForgeScene, type ForgeScene } from './forge-scene.ts'
 import { cloneAs, type WorkTree } from './work-tree.ts'
 
@@ -133,6 +134,19 @@ test('connect git makes the context and the webhook, and a second run keeps both
   expect(await hooks()).toEqual([made])
   expect((await connect('--new-secret')).stdout).toContain('webhook/work/ann/app replaced\n')
   expect(await hooks()).toHaveLength(1)
+})
+
+test('the public command line adds a repository that the forge has, and refuses another one (F046)', async () => {
+  const codefresh = await signIn(sandbox, up)
+  const added = await codefresh.must('add', 'repo', 'ann/app', '--context', 'work')
+  expect(added).toContain('Found repository "app" at context "work"')
+  expect(added).toContain('Repository added: ann/app')
+  // The only Git context is the default.
+  expect(await codefresh.must('add', 'repo', 'ann/app')).toContain('at context "work"')
+  expect(await codefresh.run('add', 'repo', 'ann/gone', '-c', 'work')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The repository ann/gone cannot be read with the Git context'),
+  })
 })
 
 test('a push of real git builds its commit, which the step clones with the token of the context (P141)', async () => {

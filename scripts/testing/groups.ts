@@ -172,7 +172,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
-    parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs'],
+    parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
   },
   {
     name: 'web',

@@ -9,6 +9,7 @@ export const SEALED_KINDS = [
   'mail-server',
   'build',
   'event',
+  'build-data',
   'reply',
   'authority',
   'signing-key',
@@ -59,6 +60,11 @@ export function buildPlace({ account_id: account, id }: Owned): Place {
 /** Returns the place of secret values in the events of a build. */
 export function eventPlace({ account_id: account, id }: Owned): Place {
   return { kind: 'event', path: `${account}/${id}/exports` }
+}
+
+/** Returns the place of data that a client stored with a build. */
+export function buildDataPlace({ account_id: account, id }: Owned): Place {
+  return { kind: 'build-data', path: `${account}/${id}/data` }
 }
 
 /** Returns the place of the stored reply to a call with an Idempotency-Key. */

@@ -9,6 +9,7 @@ import { changeSealedData } from '../contexts/context-data.ts'
 import { changeSealedVariables } from '../pipelines/variables.ts'
 import {
   authorityPlace,
+  buildDataPlace,
   buildPlace,
   mailServerPlace,
   notificationPlace,
@@ -165,6 +166,28 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
                     .where('secrets', '=', secrets),
                 ),
             },
+    )
+  },
+
+  async 'build-data'(query, after) {
+    const behind = query.selectFrom('build_data').where('id', '>', after).orderBy('id')
+    const sizes = await behind
+      .select(['id', bytesOf('data')])
+      .limit(PAGE)
+      .execute()
+    return page(
+      await readPart(
+        sizes,
+        (last) => behind.where('id', '<=', last.id).selectAll().execute(),
+        (last) => last.id,
+      ),
+      ({ id }) => id,
+      (row) => ({
+        value: row.data,
+        changed: (change) => change(buildDataPlace(row), row.data),
+        save: (tx, data) =>
+          saved(tx.query.updateTable('build_data').set({ data }).where('id', '=', row.id).where('data', '=', row.data)),
+      }),
     )
   },
 

@@ -92,6 +92,7 @@ export async function deleteOldBuilds(tx: Tx, { which, limit, now }: Old): Promi
     'terminal_part',
     'ended_step',
     'build_wait',
+    'build_data',
   ] as const)
     await tx.query.deleteFrom(table).where('build_id', 'in', ids).execute()
   await tx.query.deleteFrom('annotation').where('entity', '=', 'build').where('entity_id', 'in', ids).execute()
@@ -100,7 +101,7 @@ export async function deleteOldBuilds(tx: Tx, { which, limit, now }: Old): Promi
 }
 
 /** Tables whose rows a server of an earlier version leaves when it deletes what they belong to -> the table with that. */
-const LEFT = { ended_step: 'build', build_wait: 'build', stream_marks: 'stream' } as const
+const LEFT = { ended_step: 'build', build_wait: 'build', build_data: 'build', stream_marks: 'stream' } as const
 export type LeftTable = keyof typeof LEFT
 export const LEFT_TABLES = Object.keys(LEFT) as LeftTable[]
 

@@ -95,6 +95,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   annotation: AnnotationRow
   image: ImageRow
   event: EventRow
+  build_data: BuildDataRow
   stream: StreamRow
   stream_marks: StreamMarksRow
   chunk: ChunkRow
@@ -454,6 +455,16 @@ export interface AnnotationRow {
   /** 1 if it is shown in lists. */
   display: Flag
   updated_at: number
+}
+
+/** Data that a client stored with a build. */
+export interface BuildDataRow {
+  id: string
+  account_id: string
+  build_id: string
+  created_at: number
+  /** Sealed JSON. */
+  data: string
 }
 
 export interface EventRow {

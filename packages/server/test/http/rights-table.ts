@@ -385,7 +385,17 @@ DELETE /api/step-types/{name}                                                dev
 GET    /api/annotations                                                      viewer      build:read         steps
 POST   /api/annotations                                                      developer   build:write
 DELETE /api/annotations                                                      developer   build:write
-GET    /api/team                                                             viewer      account:read
+GET    /api/repos/{owner}/{repo}                                             developer   context:read
+GET    /api/services/{name}                                                  viewer      context:read
+POST   /api/services                                                         developer   context:read
+GET    /api/team                                                             maintainer  user:read
+POST   /api/team                                                             admin       user:write
+PUT    /api/team/{teamId}/{userId}/assignUserToTeam                          admin       user:write
+PUT    /api/team/{teamId}/{userId}/deleteUserFromTeam                        admin       user:write
+GET    /api/audit/download                                                   admin       audit:read
+POST   /api/workflow/{id}/data                                               developer   build:write
+GET    /api/workflow/{id}/data                                               viewer      build:read
+GET    /api/workflow/{id}/data/{item}                                        viewer      build:read
 GET    /api/helm/boards                                                      viewer      cluster:read
 GET    /api/helm/repos                                                       viewer      context:read
 GET    /api/compositions                                                     viewer      context:read

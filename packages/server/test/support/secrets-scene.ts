@@ -10,6 +10,8 @@ import { startServer, type ServerOptions } from '../../src/index.ts'
 import { authorityCertificate } from '../../src/certificates/certificates.ts'
 import { currentSigningKey } from '../../src/identity/step-tokens/keys.ts'
 import type { HttpScene } from './http-scene.ts'
+import { addBuildData, openBuildData } from '../../src/builds/lifecycle/build-data.ts'
+import { findBuildData } from '../../src/store/builds/build-data.ts'
 import { openSecret } from '../../src/notifications/receiver.ts'
 import { mailServerPlace } from '../../src/secrets/places.ts'
 import { helloAgent, startEngine, type TestEngine } from './fake-agent.ts'
@@ -83,6 +85,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
   await exportSecrets(engine)
   await endWithFailure(scene, engine)
   await putNotification(scene)
+  const item = await addBuildData(scene.server.app, build.id, DATA)
   const key = await makeKey(scene)
   const webhook = await scene.admin.call('POST', '/v1/webhooks', WebhookCreated, { body: { name: 'forge', forge: 'gitlab' } })
   const agent = await scene.admin.call('POST', '/v1/agents', AgentCreated, { body: { name: 'other' }, headers: ONCE })
@@ -94,7 +97,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
     build,
     tokens: [bootstrap, token, buildToken, key, agent.token, webhook.secret, scene.adminToken, scene.agentToken]
       .map((text) => text.split('.')[1] ?? text)
-      .concat(HOOK.url, HOOK.secret, MAIL_PASSWORD),
+      .concat(HOOK.url, HOOK.secret, MAIL_PASSWORD, DATA.report),
     async missing(after) {
       const found = await readAll(after, build)
       const lost = Object.entries(SECRETS).filter(
@@ -103,6 +106,7 @@ export async function plantSecrets(scene: HttpScene): Promise<Planted> {
       const others = [
         ['reply', (await makeKey(after)) === key],
         ['webhook', (await deliver(after, webhook)) === 202],
+        ['build data', (await readData(after, build.id, item)) === quoted(DATA)],
         ['receivers', (await readReceivers(after)) === quoted([HOOK, MAIL_PASSWORD])],
         ['signing-key', (await currentSigningKey(after.server.app)).id === signingKey],
         ['authority', (await authorityCertificate(after.server.app)) === authority],
@@ -124,6 +128,13 @@ async function makeKey(scene: HttpScene): Promise<string> {
 async function deliver({ server }: HttpScene, { id, secret }: WebhookCreated): Promise<number> {
   const headers = { 'content-type': 'application/json', 'x-gitlab-token': secret }
   return (await fetch(`${server.url}/v1/webhooks/${id}/deliveries`, { method: 'POST', headers, body: '{}' })).status
+}
+
+const DATA = { report: 's3cret-build-data' }
+
+async function readData({ server: { app } }: HttpScene, buildId: string, id: string): Promise<string> {
+  const row = await findBuildData(app.store.query, buildId, id)
+  return row === undefined ? '' : quoted(openBuildData(app, row))
 }
 
 const HOOK = { url: 'https://hooks.test/s3cret-hook-path', secret: `whsec_${Buffer.alloc(24, 'hook-key').toString('base64')}` }

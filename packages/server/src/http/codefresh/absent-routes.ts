@@ -10,7 +10,6 @@ interface Absent {
 }
 
 const LISTS: readonly Absent[] = [
-  { path: '/api/team', what: 'teams', scope: 'account:read' },
   { path: '/api/helm/boards', what: 'Helm boards', scope: 'cluster:read' },
   { path: '/api/helm/repos', what: 'Helm repositories', scope: 'context:read' },
   { path: '/api/compositions', what: 'stored compositions, which are contexts of type yaml', scope: 'context:read' },

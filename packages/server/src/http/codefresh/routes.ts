@@ -5,7 +5,9 @@ import type { Route } from '../route.ts'
 import { absentRoutes } from './absent-routes.ts'
 import { protocolV1Routes, publicAgentRoutes } from './agent-routes.ts'
 import { publicAnnotationRoutes } from './annotation-routes.ts'
+import { publicAuditRoutes } from './audit-routes.ts'
 import { badgeRoutes } from './badge-routes.ts'
+import { buildDataRoutes } from './build-data-routes.ts'
 import { publicBuildRoutes } from './build-routes.ts'
 import { publicContextRoutes } from './context-routes.ts'
 import { installerRoutes } from './installer-routes.ts'
@@ -15,7 +17,9 @@ import { publicPipelineRoutes } from './pipeline-routes.ts'
 import { publicProjectRoutes } from './project-routes.ts'
 import { publicRegistryRoutes } from './registry-routes.ts'
 import { runtimeEnvironmentRoutes } from './runtime-environments.ts'
+import { publicRepoRoutes } from './repo-routes.ts'
 import { publicStepTypeRoutes } from './step-type-routes.ts'
+import { publicTeamRoutes } from './team-routes.ts'
 import { publicEventRoutes } from './trigger-event-routes.ts'
 import { publicTriggerRoutes } from './trigger-routes.ts'
 import { userRoutes } from './user-routes.ts'
@@ -29,12 +33,16 @@ export function codefreshRoutes(app: App, authenticator: Authenticator): Route[]
     ...runtimeEnvironmentRoutes(app),
     ...keyRoutes(app, authenticator),
     ...userRoutes(app),
+    ...publicTeamRoutes(app, authenticator),
+    ...publicAuditRoutes(app),
     ...publicProjectRoutes(app),
     ...publicPipelineRoutes(app),
     ...publicBuildRoutes(app),
+    ...buildDataRoutes(app),
     ...logRoutes(app),
     ...publicContextRoutes(app),
     ...publicRegistryRoutes(app),
+    ...publicRepoRoutes(app),
     ...publicStepTypeRoutes(app),
     ...publicAnnotationRoutes(app),
     ...badgeRoutes(app),

@@ -47,6 +47,7 @@ import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
 import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
+import { buildData } from './076-build-data.ts'
 import { pipelineVersions } from './069-pipeline-versions.ts'
 import { preferences } from './070-preferences.ts'
 import { keyUse } from './071-key-use.ts'
@@ -101,6 +102,7 @@ export const migrations: Record<string, Migration> = {
   '064-samples': samples,
   '061-marks': marks,
   '068-git-logins': gitLogins,
+  '076-build-data': buildData,
   '069-pipeline-versions': pipelineVersions,
   '070-preferences': preferences,
   '071-key-use': keyUse,
