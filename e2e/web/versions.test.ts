@@ -95,7 +95,7 @@ test('views are saved, shared, chosen as default, renamed and removed (W019)', a
   await page.waitForURL('**/builds?status=error&by=admin')
   await page.getByRole('button', { name: 'Actions of the view My failures' }).click()
   await page.getByRole('menuitem', { name: 'Rename' }).click()
-  await page.getByLabel('Name').fill('Failures')
+  await page.getByRole('textbox', { name: 'Name' }).fill('Failures')
   await page.getByRole('button', { name: 'Rename the view' }).click()
   await page.getByRole('button', { name: 'Actions of the view Failures' }).click()
   await page.getByRole('menuitem', { name: 'Remove the view' }).click()

@@ -91,14 +91,16 @@ export async function diffVersions(
 function settingsOf(content: VersionContent | undefined): unknown {
   if (content === undefined) return {}
   const { name, variables, contexts, runtime, concurrency, branchConcurrency, triggerConcurrency, priority, settings } = content
+  const values = variables.map(({ key, value, setIn }) => [
+    key,
+    setIn === undefined ? value : `${value} (set in version ${setIn})`,
+  ])
   return {
     name,
     contexts,
     priority,
     settings,
-    variables: Object.fromEntries(
-      variables.map(({ key, value, setIn }) => [key, setIn === undefined ? value : `${value} (set in version ${setIn})`]),
-    ),
+    ...(values.length > 0 && { variables: Object.fromEntries(values) }),
     ...defined({ runtime, concurrency, branchConcurrency, triggerConcurrency }),
   }
 }

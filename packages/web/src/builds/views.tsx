@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { Preferences, ViewFilter } from '@windlass/protocol'
 import { Bookmark, Ellipsis, Users } from 'lucide-react'
-import { useState, type ReactElement } from 'react'
+import { Fragment, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { toProblem } from '../parts/problem.tsx'
@@ -39,19 +39,20 @@ export function Views({ filter, onChange }: ViewsProps): ReactElement | null {
   return (
     <div className={styles['views']} role="group" aria-label="Views">
       {views.map((view) => (
-        <button
-          key={`${view.name} ${view.shared}`}
-          type="button"
-          className={styles['view']}
-          aria-pressed={view === current}
-          onClick={() => onChange(view === current ? {} : fromViewFilter(view.filter))}
-        >
-          {view.shared ? <Users size={14} aria-label="Shared view" /> : <Bookmark size={14} aria-hidden />}
-          <bdi className="cut">{view.name}</bdi>
-          {view.isDefault && <span>default</span>}
-        </button>
+        <Fragment key={`${view.name} ${view.shared}`}>
+          <button
+            type="button"
+            className={styles['view']}
+            aria-pressed={view === current}
+            onClick={() => onChange(view === current ? {} : fromViewFilter(view.filter))}
+          >
+            {view.shared ? <Users size={14} aria-label="Shared view" /> : <Bookmark size={14} aria-hidden />}
+            <bdi className="cut">{view.name}</bdi>
+            {view.isDefault && <span>default</span>}
+          </button>
+          {view === current && <ViewMenu view={view} onRename={() => setDialog('rename')} />}
+        </Fragment>
       ))}
-      {current !== undefined && <ViewMenu view={current} onRename={() => setDialog('rename')} />}
       {isSavable && (
         <Button small tone="quiet" off={away} icon={<Bookmark size={14} aria-hidden />} onClick={() => setDialog('save')}>
           Save view

@@ -78,9 +78,7 @@ function VersionItem({ pipeline, version: shown, isOpen, onToggle, onRestore }: 
           {isOpen ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
         </IconButton>
         <strong className={styles['number']}>Version {version}</strong>
-        <p className={styles['why']}>
-          <bdi>{message ?? 'No reason given'}</bdi>
-        </p>
+        <p className={styles['why']}>{message === undefined ? <span>No reason given</span> : <bdi>{message}</bdi>}</p>
         <p className={styles['who']}>
           <bdi>{changedBy ?? 'an earlier server'}</bdi> · <When at={createdAt} />
         </p>
