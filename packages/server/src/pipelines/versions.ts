@@ -91,7 +91,7 @@ export async function diffVersions(
 function settingsOf(content: VersionContent | undefined): unknown {
   if (content === undefined) return {}
   const { name, variables, contexts, runtime, concurrency, branchConcurrency, triggerConcurrency, priority, settings } = content
-  const values = variables.map(({ key, value, setIn }) => [
+  const values = variables.map(({ key, value, setIn }): [string, string] => [
     key,
     setIn === undefined ? value : `${value} (set in version ${setIn})`,
   ])
