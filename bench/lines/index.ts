@@ -23,6 +23,7 @@ import { podOrder } from './pod-order.ts'
 import { secondBuild } from './second-build.ts'
 import { starts } from './starts.ts'
 import { taskHandover } from './task-handover.ts'
+import { webBuilds } from './web-builds.ts'
 import { webLog } from './web-log.ts'
 import { webhooks } from './webhooks.ts'
 import { warmPool } from './warm-pool.ts'
@@ -37,6 +38,7 @@ export const LINES: readonly Line[] = [
   logFollow,
   logSearch,
   webLog,
+  webBuilds,
   lineLatency,
   debugEcho,
   language,

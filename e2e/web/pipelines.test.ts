@@ -36,15 +36,6 @@ test('an address fills in the run form, its command is shown, and the build has 
   expect(seen).toEqual([])
 })
 
-test('a line that is no variable is named and starts nothing', async () => {
-  await using opened = await web.open()
-  const { page } = opened
-  await page.goto('/pipelines/demo/app/-/run')
-  await page.getByLabel('Variables, one NAME=value on each line').fill('A=1\nnothing')
-  await page.getByRole('alert').getByText('Line 2 of the variables is not NAME=value.').waitFor()
-  expect(await page.getByRole('button', { name: 'Run the pipeline' }).getAttribute('aria-disabled')).toBe('true')
-})
-
 test('a pipeline that does not exist shows the problem of the server', async () => {
   await using opened = await web.open()
   await opened.page.goto('/pipelines/demo/none')

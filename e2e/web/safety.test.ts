@@ -5,16 +5,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser, Page } from 'playwright-core'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium } from './support/chromium.ts'
-import { OUTPUT_PAYLOADS, PAYLOADS } from './support/payloads.ts'
-import { failBuild, runBuild } from './support/seeds.ts'
+import { seedInbox, type Inbox } from './support/inbox-seeds.ts'
+import { OUTPUT_PAYLOADS, PAYLOADS, TERMINAL_PAYLOADS } from './support/payloads.ts'
+import { DOCUMENT, failBuild, runBuild } from './support/seeds.ts'
+import { holdBuild, openTerminal, screenOf } from './support/terminal-scene.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let scene: HttpScene
 let browser: Browser
+let inbox: Inbox
 
 beforeAll(async () => {
   scene = await openHttpScene()
+  inbox = await seedInbox(scene, PAYLOADS)
   browser = await startChromium()
 })
 
@@ -23,7 +27,19 @@ afterAll(async () => {
   await scene[Symbol.asyncDispose]()
 })
 
-const TABS = ['', '/graph', '/variables', '/events', '/document']
+/** A document whose titles, values and comments are hostile texts. Unknown fields put further ones into its problems. */
+function hostileDocument(): string {
+  const steps = PAYLOADS.filter((text) => text.trim() !== '' && !text.includes('\u0000')).map(
+    (text, index) =>
+      `  step_${index}:\n    image: ${JSON.stringify(text.slice(0, 200))}\n    title: ${JSON.stringify(text)}\n    commands: [${JSON.stringify(text)}]\n`,
+  )
+  return `version: '1.0'\nstages: [${JSON.stringify(PAYLOADS[0])}]\nsteps:\n${steps.join('')}`
+}
+
+const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H${index}`, value, encrypted: false }))
+
+const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/history?version=1', '/-/settings', '/-/run']
+const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 
 test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
   const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)
@@ -49,16 +65,28 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
   for (const branch of PAYLOADS.slice(0, 40))
     await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
+  await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
+  const hostile = PAYLOADS.join(' ').slice(0, 900)
+  const { name, type, agent } = await scene.admin.runtimes.get('local')
+  const spec = { description: hostile, runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } } }
+  await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
+  await scene.admin.settings.put({ ...(await scene.admin.settings.get()), pauseBuilds: true, pauseReason: hostile.slice(0, 500) })
   await putHostileVersions(scene)
   await scene.admin.views.create({ name: 'Hostile', filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) } })
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
+    ...FLEET_SCREENS,
+    '/pipelines',
+    ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
+    `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
+    '/pipelines/demo/hostile-history/-/history?version=2',
     '/builds',
-    '/pipelines/demo/hostile/-/history?version=2',
     `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
     ...TABS.map((tab) => `/builds/${build.id}${tab}`),
     `/builds/${build.id}/steps/install`,
+    ...inbox.paths,
   ]) {
     await page.goto(path)
     await page.getByRole('heading', { level: 1 }).waitFor()
@@ -71,11 +99,73 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     ).toEqual([0, false])
   }
   expect(seen).toEqual([])
+  const { pauseReason: _, ...settings } = await scene.admin.settings.get()
+  await scene.admin.settings.put({ ...settings, pauseBuilds: false })
+})
+
+/** Width of a cell of the terminal, nearly. Pixels. */
+const CELL_PX = 7.8
+
+test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal have no effect outside of it (W092)`, async () => {
+  const held = await holdBuild(scene)
+  await using opened = await openPage(
+    browser,
+    { url: scene.server.url, key: scene.adminToken },
+    { permissions: ['clipboard-read', 'clipboard-write'] },
+  )
+  const { page, seen } = opened
+  const opens: string[] = []
+  page.context().on('page', (other) => opens.push(other.url()))
+  await page.addInitScript(() => {
+    window.open = (address) => {
+      document.documentElement.dataset['opened'] = String(address)
+      return null
+    }
+  })
+  const { shell, frame } = await openTerminal(page, held)
+  await using _shell = shell
+  await frame.getByRole('textbox').focus()
+  await page.evaluate(() => navigator.clipboard.writeText('what was there'))
+  const title = await page.title()
+  const inner = await frame.locator('html').evaluate(() => document.title)
+  await shell.say(`${[...PAYLOADS, ...OUTPUT_PAYLOADS, ...TERMINAL_PAYLOADS].join('\r\n')}\r\n`)
+  await shell.say(
+    '\u001Bc\u001B]8;;javascript:window.__breach=1\u0007script\u001B]8;;\u0007 \u001B]8;;http://attacker.invalid/\u0007web\u001B]8;;\u0007 end',
+  )
+  await expect.poll(() => screenOf(frame)).toBe('script web end')
+  const { x = 0, y = 0 } = (await frame.locator('.xterm-rows > div').first().boundingBox()) ?? {}
+  const click = async (column: number, modifiers: readonly string[] = []): Promise<void> => {
+    const place = [x + column * CELL_PX, y + CELL_PX] as const
+    for (const key of modifiers) await page.keyboard.down(key)
+    await page.mouse.move(...place)
+    await page.mouse.click(...place)
+    for (const key of modifiers) await page.keyboard.up(key)
+  }
+  await click(2)
+  await click(2, ['Control'])
+  await click(8)
+  expect(await page.title()).toBe(title)
+  for (const part of [page.mainFrame(), ...page.mainFrame().childFrames()])
+    expect(
+      await part.evaluate(() => [
+        '__breach' in window,
+        document.documentElement.dataset['opened'],
+        document.querySelectorAll('form[action], object, embed, base').length,
+      ]),
+    ).toEqual([false, undefined, 0])
+  expect(await frame.locator('html').evaluate(() => document.title)).toBe(inner)
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('what was there')
+  expect(opens).toEqual([])
+  // A link to the web opens, but only with Ctrl, and after its address is shown.
+  await click(8, ['Control'])
+  await frame.getByText('Ctrl-click opens http://attacker.invalid/').waitFor()
+  expect(await frame.locator('html').evaluate((html) => html.dataset['opened'])).toBe('http://attacker.invalid/')
+  expect(seen).toEqual([])
 })
 
 /** A pipeline whose document and reasons of changes are hostile texts. */
 async function putHostileVersions({ admin }: HttpScene): Promise<void> {
-  const name = 'demo/hostile'
+  const name = 'demo/hostile-history'
   await admin.pipelines.put(name, { name, document: 'steps: {}' }, { query: { message: PAYLOADS[1]?.slice(0, 1000) } })
   const document = `steps: {}\n${PAYLOADS.map((text) => `# ${text.replaceAll(/[\r\n\0]/g, ' ').slice(0, 2000)}`).join('\n')}`
   await admin.pipelines.put(name, { name, document }, { query: { message: PAYLOADS[0]?.slice(0, 1000) } })
@@ -94,7 +184,20 @@ async function breachesOf(page: Page): Promise<string[]> {
   })
 }
 
-const OTHER_SCREENS = ['/pipelines', '/approvals', '/pipelines/demo/hostile/-/history?version=2']
+const FLEET_SCREENS = [
+  '/runtimes',
+  ...['', '/-/disks', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
+  '/agents/agent',
+  '/system',
+]
+const OTHER_SCREENS = [
+  '/pipelines',
+  '/pipelines/-/new',
+  ...PIPELINE_TABS.map((tab) => `/pipelines/demo/safety${tab}`),
+  '/approvals',
+  '/runtimes?connect=true',
+  ...FLEET_SCREENS,
+]
 
 test.each([
   ['light', 1280],
@@ -103,7 +206,14 @@ test.each([
 ] as const)(
   'no screen has a serious breach of accessibility or scrolls sideways, %s, %i px (W088, W090)',
   async (colorScheme, width) => {
+    await scene.admin.pipelines.put('demo/safety', {
+      name: 'demo/safety',
+      document: DOCUMENT,
+      variables: [{ key: 'TOKEN', value: 'x', encrypted: true }],
+    })
+    await failBuild(scene, { pipeline: 'demo/safety', document: undefined })
     const build = await failBuild(scene)
+    const held = await holdBuild(scene)
     // The audit is put into the page by a debugger, which the policy would not allow.
     await using opened = await openPage(
       browser,
@@ -111,7 +221,8 @@ test.each([
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     )
     const { page } = opened
-    for (const path of ['/builds', ...TABS.map((tab) => `/builds/${build.id}${tab}`), ...OTHER_SCREENS, '/nothing-here']) {
+    const tabs = [build, held.build].flatMap(({ id }) => TABS.map((tab) => `/builds/${id}${tab}`))
+    for (const path of ['/builds', ...tabs, ...OTHER_SCREENS, ...inbox.paths, '/nothing-here']) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)

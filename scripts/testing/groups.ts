@@ -177,7 +177,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'web',
     include: ['e2e/web/**/*.test.ts'],
-    parts: ['browser', 'web'],
+    parts: ['browser', 'web', 'docker', 'image:shell', 'image:tools'],
     sharesProcess: true,
   },
   {

@@ -112,6 +112,13 @@ imagePullSecrets:
   verbs: [get]
 {{- end -}}
 
+{{/* Rules with which the agent reports the disks of builds, and requests the removal of one. */}}
+{{- define "windlass.diskRules" -}}
+- apiGroups: ['']
+  resources: [persistentvolumes]
+  verbs: [get, list, patch]
+{{- end -}}
+
 {{- define "windlass.provisionerClusterRules" -}}
 - apiGroups: ['']
   resources: [persistentvolumes]

@@ -145,6 +145,7 @@ test('agent and provisioner have only the rules of their packages and those of t
   ])
   expect(rules(one(objects, 'ClusterRole', 'runner-codefresh')['rules'])).toEqual([
     '{"apiGroups":[""],"resources":["nodes"],"verbs":["get","list"]}',
+    '{"apiGroups":[""],"resources":["persistentvolumes"],"verbs":["get","list","patch"]}',
     '{"apiGroups":["storage.k8s.io"],"resources":["storageclasses"],"verbs":["get"]}',
   ])
   const provisioner = 'packages/volumes/rbac/provisioner.yaml'

@@ -53,3 +53,35 @@ export const OUTPUT_PAYLOADS: readonly string[] = [
   'a\u0000b',
   '\u009B31m',
 ]
+
+/** Sequences with which a program asks a terminal for something outside of its screen. */
+export const TERMINAL_PAYLOADS: readonly string[] = [
+  // The clipboard: write, ask, and clear it.
+  '\u001B]52;c;c3RvbGVu\u0007',
+  '\u001B]52;c;?\u0007',
+  '\u001B]52;c;\u001B\\',
+  // Title, icon, and what older terminals paste back as keys.
+  '\u001B]0;stolen title\u0007',
+  '\u001B]2;stolen title\u001B\\',
+  '\u001B]l;stolen\u001B\\',
+  '\u001B[21t',
+  '\u001B[20t',
+  // Size and place of the window, full screen, and printing.
+  '\u001B[3;0;0t',
+  '\u001B[8;1;1t',
+  '\u001B[9;1t',
+  '\u001B[5i\u001B[4i',
+  // Links, notifications, images and files of other terminals.
+  '\u001B]8;;file:///etc/passwd\u0007file\u001B]8;;\u0007',
+  '\u001B]9;notice\u0007',
+  '\u001B]777;notify;a;b\u0007',
+  '\u001B]1337;File=inline=1:aGVsbG8=\u0007',
+  '\u001B]1337;CopyToClipboard=general\u0007',
+  '\u001BPq#0;2;0;0;0~-\u001B\\',
+  '\u001B_Gf=24,s=1,v=1;AAAA\u001B\\',
+  // Sequences without an end, and a very long line.
+  '\u001B]0;never closed \u0018',
+  '\u001BP never closed \u001A',
+  'y'.repeat(100_000),
+  '\u202Etxt.exe \u2066\u2069',
+]

@@ -1,5 +1,6 @@
 /** A server and a browser for the tests of the page. */
 import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { ServerOptions } from '../../../packages/server/src/index.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium, type WatchedPage } from './chromium.ts'
 import { DOCUMENT } from './seeds.ts'
@@ -12,8 +13,8 @@ export interface WebScene extends AsyncDisposable {
 }
 
 /** Starts both. The server has the pipeline `demo/app` with `DOCUMENT`. */
-export async function openWebScene(): Promise<WebScene> {
-  const server = await openHttpScene()
+export async function openWebScene(options: Partial<ServerOptions> = {}): Promise<WebScene> {
+  const server = await openHttpScene(options)
   const browser = await startChromium()
   await server.admin.pipelines.create({ name: 'demo/app', document: DOCUMENT })
   return {

@@ -8,8 +8,10 @@ import { randomUUID } from 'node:crypto'
 import { attempt as tick, backoffMs, endsWork, isAbort, ticks, type Clock, type Fault, type Logger } from '@windlass/kit'
 import { agentCalls, type AgentCalls } from '@windlass/client/agent'
 import { PROTOCOL_VERSION, VERSION, type AgentHello, type Client } from '@windlass/protocol'
+import type { CheckedAgent } from './checks.ts'
 import type { AttemptLeft, Executor, OpenExecutor } from './executor.ts'
 import { openFacts, type FactOutbox } from './facts.ts'
+import { openSideWork, type SideWork } from './side-work.ts'
 import { openSilentEngines, type SilentEngines } from './silent-engines.ts'
 import { sweepExpired } from './sweep.ts'
 import { openTasks, type TaskTable } from './tasks.ts'
@@ -29,6 +31,10 @@ export interface AgentOptions {
   readonly waitMs?: number
   /** Interval between comparisons of the cluster with the records of the server. Milliseconds. */
   readonly sweepMs?: number
+  /** Calls a server without a token, for checks. Throws if it does not answer. */
+  readonly reach?: CheckedAgent['reach']
+  /** Interval between reports of disks. Milliseconds. */
+  readonly disksMs?: number
   /** Names of the runtimes that this agent serves; undefined if it accepts tasks of any runtime. */
   readonly runtimes?: (() => readonly string[]) | undefined
 }
@@ -70,6 +76,7 @@ class RunningAgent implements Agent {
   readonly #executor: Executor
   readonly #tasks: TaskTable
   readonly #silent: SilentEngines
+  readonly #sideWork: SideWork
   #epoch = 0
   #leaseMs = 30_000
   #heardAt = 0
@@ -98,6 +105,17 @@ class RunningAgent implements Agent {
       epoch: () => this.#epoch,
       signal: this.#running.signal,
       onGone: (ref) => this.#facts.forget(ref),
+      onFenced: (error) => this.#fatal.reject(error),
+    })
+    this.#sideWork = openSideWork({
+      executor: this.#executor,
+      server: this.#server,
+      epoch: () => this.#epoch,
+      clock,
+      log,
+      signal: this.#running.signal,
+      checked: { clock, serverUrl: client.url, reach: options.reach },
+      disksMs: options.disksMs,
       onFenced: (error) => this.#fatal.reject(error),
     })
     this.ready.catch(() => undefined)
@@ -150,7 +168,13 @@ class RunningAgent implements Agent {
     await this.#greet()
     if (signal.aborted) return
     const session = (): { epoch: number; instance: string } => ({ epoch: this.#epoch, instance: this.#instance })
-    await Promise.all([this.#claimLoop(), this.#leaseLoop(), this.#sweepLoop(), this.#facts.send(session, signal)])
+    await Promise.all([
+      this.#claimLoop(),
+      this.#leaseLoop(),
+      this.#sweepLoop(),
+      this.#facts.send(session, signal),
+      this.#sideWork.run(),
+    ])
   }
 
   /** Repeats the hello until the server answers. */
@@ -175,7 +199,7 @@ class RunningAgent implements Agent {
     const body: AgentHello = {
       protocol: PROTOCOL_VERSION,
       version: this.#options.version ?? VERSION,
-      features: [],
+      features: [...this.#sideWork.features],
       executor: this.#executor.kind,
       instance: this.#instance,
       serverUrl: this.#options.engineServerUrl ?? this.#options.client.url,
@@ -185,6 +209,7 @@ class RunningAgent implements Agent {
     const welcome = await this.#server.hello(body, { signal: this.#running.signal })
     this.#epoch = welcome.epoch
     this.#leaseMs = welcome.leaseMs
+    this.#sideWork.welcome(welcome.server.features)
     this.#heardAt = this.#clock.now()
     return left
   }
@@ -197,10 +222,11 @@ class RunningAgent implements Agent {
     for (let failures = 0; !signal.aborted;) {
       try {
         const request = { epoch: this.#epoch, room, waitMs }
-        const { tasks } = await this.#server.claim(request, { signal, timeoutMs: waitMs + 15_000 })
+        const { tasks, jobs = [] } = await this.#server.claim(request, { signal, timeoutMs: waitMs + 15_000 })
         failures = 0
         this.#heardAt = this.#clock.now()
         for (const task of tasks) this.#tasks.accept(task)
+        for (const job of jobs) this.#sideWork.accept(job)
       } catch (error) {
         if (isFatal(error)) throw error
         if (isAbort(error)) continue

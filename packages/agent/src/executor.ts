@@ -3,7 +3,7 @@
  * host (`docker.ts`), and one for tests (`e2e/support/fake-engines`).
  */
 import type { Clock, Logger } from '@windlass/kit'
-import type { AgentFact, AgentHello, StartTask, StopTask } from '@windlass/protocol'
+import type { AgentFact, AgentHello, AgentJob, DiskFacts, DiskReport, JobResult, StartTask, StopTask } from '@windlass/protocol'
 
 export interface AttemptRef {
   readonly buildId: string
@@ -27,6 +27,32 @@ export interface ExecutorContext {
   readonly log: Logger
 }
 
+export interface DiskRef {
+  readonly runtime: string
+  /** Name of the volume. */
+  readonly name: string
+  readonly uid: string
+}
+
+export interface FoundDisks {
+  readonly disks: readonly DiskFacts[]
+  /** Runtimes whose disks could not be read. */
+  readonly failed: DiskReport['failed']
+}
+
+type ResultOf<K extends JobResult['kind']> = Omit<Extract<JobResult, { kind: K }>, 'kind'>
+export type RemovedDisk = ResultOf<'remove-disk'>
+export type FoundFindings = ResultOf<'check-agent'>['findings']
+export type AgentCheckJob = Extract<AgentJob, { kind: 'check-agent' }>
+
+/** The disks that builds leave for later builds. */
+export interface ExecutorDisks {
+  /** Lists the disks of the runtimes that the agent serves. */
+  list(signal: AbortSignal): Promise<FoundDisks>
+  /** Requests the removal of a disk unless a build has it. Can be repeated. */
+  remove(disk: DiskRef, signal: AbortSignal): Promise<RemovedDisk>
+}
+
 /**
  * Contract:
  * - The agent never calls `start` and `stop` of one attempt at the same time; other attempts run side by side.
@@ -45,6 +71,10 @@ export interface Executor {
   stop(task: StopTask, signal: AbortSignal): Promise<void>
   /** Returns the attempts that still have objects, whichever process started them. */
   attempts(): Promise<readonly AttemptLeft[]>
+  /** Absent if builds leave no disks. */
+  readonly disks?: ExecutorDisks
+  /** Checks the environment of builds, of the runtimes in the job. Changes nothing. */
+  check?(job: AgentCheckJob, signal: AbortSignal): Promise<FoundFindings>
   /** Returns the end of the log of an attempt's engine, or undefined if there is none. */
   lastLog?(
     ref: AttemptRef & { readonly runtime: string },

@@ -124,6 +124,7 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
     engineServerUrl: config.ENGINE_SERVER_URL,
     maxTasks: config.MAX_TASKS,
     sweepMs: config.SWEEP_MS,
+    reach: (url, signal) => reachServer(transport, url, signal),
     ...(known && { runtimes: () => parts.clusters.all().map(({ entry }) => entry.name) }),
   })
   agent.ready.then(
@@ -131,6 +132,13 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
     () => undefined,
   )
   return agent
+}
+
+/** Calls the probe of a server. Throws if it does not answer as one. */
+async function reachServer(transport: Transport, url: string, signal: AbortSignal): Promise<void> {
+  const answer = await transport({ url: `${url}/healthz`, method: 'GET', headers: {}, signal })
+  await answer.text()
+  if (answer.status !== 200) throw fault('server-unreachable', { message: `It answered with status ${answer.status}.` })
 }
 
 /** Returns where the renewed tokens of runtime files are stored; undefined without such files. */

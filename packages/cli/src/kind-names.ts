@@ -10,6 +10,7 @@ export const KIND_NAMES = [
   'messages',
   'notifications',
   'runtimes',
+  'disks',
   'agents',
   'projects',
   'contexts',

@@ -4,8 +4,10 @@ import {
   AgentWelcome,
   ClaimAnswer,
   ClaimRequest,
+  DiskReport,
   FactAck,
   FactBatch,
+  JobReport,
   LeaseAnswer,
   LeaseRequest,
   TaskReport,
@@ -24,6 +26,10 @@ export const AGENT_ROUTES = {
   report: route('POST', '/v1/agent/tasks', { body: TaskReport, answer: z.object({}) }),
   /** Renews the leases of the agent and of its tasks. */
   renewLease: route('POST', '/v1/agent/lease', { body: LeaseRequest, answer: LeaseAnswer }),
+  /** Sends all disks of the agent. A report replaces the previous one; a late one is ignored. */
+  reportDisks: route('POST', '/v1/agent/disks', { body: DiskReport, answer: z.object({}) }),
+  /** Reports the result of a job. Idempotent by job and revision. */
+  reportJob: route('POST', '/v1/agent/jobs', { body: JobReport, answer: z.object({}) }),
   /** Sends observations about pods. */
   sendFacts: route('POST', '/v1/agent/facts', { body: FactBatch, answer: FactAck }),
 }

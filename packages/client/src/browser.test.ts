@@ -32,7 +32,7 @@ function visit(file: string, from: string, found: Map<string, string[]>): void {
   }
 }
 
-test.each(['client', 'client/agent', 'client/engine', 'client/monitor'])(
+test.each(['client', 'client/agent', 'client/engine', 'client/monitor', 'client/terminal'])(
   '@windlass/%s and what it imports run without Node',
   (name) => {
     const found = new Map<string, string[]>()

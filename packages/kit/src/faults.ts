@@ -199,6 +199,21 @@ export const faults = {
     hint: 'Stop this attempt. The server accepts nothing more from it.',
     ends: ['attempt', 'claim'],
   },
+  'disk-in-use': {
+    status: 409,
+    text: 'A build uses the disk.',
+    hint: 'Wait for the end of the build, or terminate it.',
+  },
+  'agent-checks-failed': {
+    status: 504,
+    text: 'The agent did not report its checks.',
+    hint: 'Check the logs of the agent, or run `windlass doctor` with access to the cluster.',
+  },
+  'agent-not-connected': {
+    status: 409,
+    text: 'The agent is not connected.',
+    hint: 'Check the pod of the agent, its logs, and the network between its cluster and the server.',
+  },
   'agent-fenced': {
     status: 409,
     text: 'Another process registered with the identity of this agent.',

@@ -2,10 +2,9 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { fault, newId, type Clock } from '@windlass/kit'
-import { partial, type Diagnostic } from '@windlass/pipeline'
+import { compileLocally, partial, type Diagnostic, type LocalPlan } from '@windlass/pipeline'
 import type { GitFacts, MainClone, Plan } from '@windlass/plan'
 import { readRepository, type Repository } from './git-facts.ts'
-import { compileLocally, type LocalPlan } from './local-plan.ts'
 import { readStepTypeFolder } from './step-type-folder.ts'
 import type { LocalBuildOptions } from './local-build-options.ts'
 

@@ -7,7 +7,7 @@ import { emptySnapshot, fold, isStepFact, resume, type Plan, type Snapshot, type
 import type { AttemptOutcome, EngineEvent } from '@windlass/protocol'
 import { decideApproval, type ApprovalRules } from './approvals.ts'
 import type { Repository } from './git-facts.ts'
-import type { LocalPlan } from './local-plan.ts'
+import type { LocalPlan } from '@windlass/pipeline'
 import { beginRun, type LocalRun, type LocalVolume } from './runs/local-runs.ts'
 import { GITHUB, prepareLocalBuild, type PreparedBuild } from './prepare-local-build.ts'
 import { readClusters } from './cluster-access.ts'

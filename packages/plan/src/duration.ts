@@ -23,3 +23,14 @@ export function formatDuration(ms: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, '0')} s`
   return `${Math.floor(seconds / 3_600)} h ${String(Math.floor((seconds % 3_600) / 60)).padStart(2, '0')} m`
 }
+
+/** Times of two builds differ clearly if one is longer by a fifth and by a second. */
+const LONGER = 1.2
+const LONGER_MS = 1_000
+
+/** Returns true if two times differ clearly. False if one is unknown. Milliseconds. */
+export function isLonger(one: number | undefined, other: number | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  const [less, more] = [Math.min(one, other), Math.max(one, other)]
+  return more - less >= LONGER_MS && more >= less * LONGER
+}

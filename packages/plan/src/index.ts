@@ -6,9 +6,21 @@ export { checkPattern, matchesPattern, PatternError } from './pattern/pattern.ts
 export * from './expression/condition.ts'
 export type { Decision } from './graph/decision.ts'
 export { advise, type Advice, type AdviceFacts } from './describe/advice.ts'
+export { toMarkdown, type SharedBuild } from './describe/build-markdown.ts'
 export * from './describe/describe-build.ts'
 export * from './describe/edges.ts'
 export * from './describe/layout.ts'
+export {
+  criticalPath,
+  scheduleOf,
+  usualEnd,
+  type EndOf,
+  type Schedule,
+  type ScheduledStep,
+  type TimedStep,
+} from './describe/schedule.ts'
+export { adviseSize, LEAST_BUILDS, type SizeAdvice, type SizeFacts } from './describe/size-advice.ts'
+export * from './describe/start.ts'
 export * from './describe/tree.ts'
 export { unifiedDiff, type DiffLabels } from './describe/unified-diff.ts'
 export * from './describe/usage.ts'
@@ -60,6 +72,9 @@ export type { WhenFacts, WhenPart, WhenValue } from './preview/explain-when.ts'
 export { plannedImageOf } from './preview/preview-subject.ts'
 export * from './preview/preview.ts'
 export * from './resolve/resolve-step.ts'
+export { describeSchedule } from './schedule/describe-schedule.ts'
+export { nextTick, nextTicks, ScheduleProblem, type Schedule } from './schedule/schedule.ts'
+export * from './secret-text.ts'
 export * from './state/progress.ts'
 export * from './state/resume.ts'
 export * from './state/results.ts'

@@ -10,6 +10,8 @@ export const APPROVAL_STATES = ['open', 'decided'] as const
 export const ApprovalQuery = PageQuery.extend({
   cursor: z.string().max(300).optional(),
   state: z.enum(APPROVAL_STATES).default('open'),
+  /** Name of a pipeline. Default: all. */
+  pipeline: z.string().min(1).max(500).optional(),
 })
 
 export const ApprovalItem = Approval.extend({

@@ -40,6 +40,8 @@ export const AuditQuery = PageQuery.extend({
   /** Name of the actor or of its owner. */
   user: z.string().max(200).optional(),
   result: z.enum(AUDIT_RESULTS).optional(),
+  /** Part of the action, of the path or of the detail. Case does not matter. */
+  q: z.string().trim().max(200).optional(),
 })
 
 /** Where the chain begins and ends. */

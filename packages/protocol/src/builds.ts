@@ -225,8 +225,10 @@ export const Build = z.object({
   finishedAt: Time.optional(),
   /** Absent while the document is fetched, and in lists for very large plans. */
   progress: BuildProgress.optional(),
-  /** While the build waits for its start, for its pods or for an approval. */
+  /** While the build waits for its start, for its pods or for an approval, and while the debugger holds one of its steps. */
   waiting: Waiting.optional(),
+  /** Of a build that runs, in lists: the median time of the last 20 successful builds of its pipeline. Absent with fewer than five. Milliseconds. */
+  usualMs: z.number().optional(),
   /** The step to blame for a failure: not the group around it, and no clean-up hook. Not in lists. */
   blame: z.string().optional(),
   /** What it waited for, longest first. Not in lists. */

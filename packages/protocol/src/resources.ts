@@ -33,7 +33,7 @@ export const ApiKey = z.object({
   createdBy: z.string().optional(),
   createdAt: Time,
   expiresAt: Time.optional(),
-  /** Time of its latest call, within a minute. Absent if it was not used, or only with servers of earlier versions. */
+  /** Time of a recent use, at most a minute before the latest one. Absent if it was never used. Only in lists. */
   usedAt: Time.optional(),
 })
 export const ApiKeyCreated = ApiKey.extend({ token: z.string() })
@@ -177,6 +177,10 @@ export const ContextInput = z.object({
 export type ContextInput = z.infer<typeof ContextInput>
 export const Context = ContextInput.extend({
   id: Id,
+  /** Who wrote it last. Absent for contexts that an earlier version wrote last. */
+  changedBy: z.string().optional(),
+  /** Pipelines that name the context in their settings or document. Only in the answer for a single context. */
+  usedBy: z.object({ total: z.int(), pipelines: z.array(z.string()).max(100) }).optional(),
   createdAt: Time,
   updatedAt: Time,
   /** When the access token of a Git context with an OAuth app expires. The server renews it earlier. */
@@ -212,6 +216,8 @@ export const Agent = z.object({
   serverUrl: z.string().optional(),
   lastSeenAt: Time.optional(),
   createdAt: Time,
+  /** Number of tasks that the agent has taken and not reported yet. In answers of `GET /v1/agents/{name}`. */
+  tasks: z.int().optional(),
 })
 export type Agent = z.infer<typeof Agent>
 /** The only response that contains the token. */

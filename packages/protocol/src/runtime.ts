@@ -19,6 +19,7 @@ export {
 export { RuntimeSpec, type RuntimeLayer } from './runtime/spec.ts'
 export { BASE_LAYERS, BASE_PREFIX, DEFAULT_PARENT } from './runtime/base-layers.ts'
 export { completeSpec, layersOf, mergeAll, mergeLayers, parentsOf, type ChainProblem } from './runtime/merge.ts'
+export { leavesOf, originsOf, type NamedLayer } from './runtime/origins.ts'
 export { spellLayer } from './runtime/spelling.ts'
 
 /** Prefixes of user variables in the environment of the engine, so that they cannot override settings of the engine. */
@@ -72,6 +73,11 @@ export const Runtime = z.object({
   warm: z.object({ ready: z.int(), starting: z.int(), problem: z.string().optional() }).optional(),
   /** In answers of `GET`. Absent from older servers. */
   health: HealthSummary.optional(),
+  /**
+   * With `?merged=true`: path of a value of `spec` -> name of the layer that sets it, which is the runtime itself or one that it extends. A path is the
+   * keys with dots between them.
+   */
+  origins: z.record(z.string(), z.string()).optional(),
 })
 export type Runtime = z.infer<typeof Runtime>
 

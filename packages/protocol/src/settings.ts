@@ -109,6 +109,8 @@ export type PipelineSettings = z.output<typeof PipelineSettings>
 export const AccountSettings = z.object({
   /** New builds wait; running builds continue. */
   pauseBuilds: z.boolean().default(false),
+  /** Why new builds wait. Every build that waits for the end of the pause repeats it. */
+  pauseReason: z.string().trim().min(1).max(500).optional(),
   /** Maximum number of concurrent builds. Default: unlimited. */
   concurrency: z.int().min(0).optional(),
   /** Maximum time in the queue, days. Builds that wait longer are ended. */

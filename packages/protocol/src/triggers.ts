@@ -269,6 +269,12 @@ export const RuleResult = z.object({
   holds: z.boolean(),
   /** What was compared with what. */
   text: z.string(),
+  /** What the event has: the branch, the comment, the names of the event. Absent if the rule compares nothing. */
+  value: z.string().optional(),
+  /** What the trigger wants of it. */
+  pattern: z.string().optional(),
+  /** Of `modified-files`: changed files, at most 20, each with the part of the filter that it matches. */
+  files: z.array(z.object({ file: z.string(), part: z.string().optional() })).optional(),
   /** The rule holds, but the build must be approved before it starts. */
   needsApproval: z.literal(true).optional(),
 })
@@ -288,7 +294,6 @@ export const TriggerVerdict = z.object({
 })
 export type TriggerVerdict = z.infer<typeof TriggerVerdict>
 
-export const DELIVERY_KINDS = ['call', 'missed', 'build'] as const
 export const DELIVERY_STATUSES = ['received', 'processed', 'refused', 'failed'] as const
 /** A call of a webhook, or the end of a build, which has no sender. It started the builds of its `triggers`, or `reason` says why it started none. */
 export const Delivery = z.object({
@@ -308,12 +313,8 @@ export const Delivery = z.object({
   message: z.string().optional(),
   /** Ids of the builds that it started. */
   builds: z.array(Id),
-  /** `call` of a webhook, `missed` if no call reported the event and the server found it by comparing branches, or the end of a `build`. Earlier servers omit it. */
-  kind: z.enum(DELIVERY_KINDS).optional(),
-  /** How often the call was repeated, also one that is refused again for the same reason. */
+  /** How often the forge repeated the call. */
   repeats: z.int(),
-  /** When it was last repeated. Absent for repetitions at servers of earlier versions. */
-  repeatedAt: Time.optional(),
   /** Delivery that it repeats at the request of a user. */
   replayOf: Id.optional(),
   /** True if no call reported the event: the server found it by comparing branches. Its body has the form of GitHub. */
@@ -322,9 +323,9 @@ export const Delivery = z.object({
   processedAt: Time.optional(),
   /** Not in lists. */
   triggers: z.array(TriggerVerdict).optional(),
-  /** The headers that its event is read from, with `*****` for secrets; not in lists. */
+  /** Headers that say what the event is, with lower-case names; not in lists. */
   headers: z.record(z.string(), z.string()).optional(),
-  /** Body as it was received, with `*****` for secrets; not in lists. */
+  /** Body as it was received, with passwords in URLs and the values of fields such as `token` and `password` masked; not in lists. */
   body: z.string().optional(),
 })
 export type Delivery = z.infer<typeof Delivery>
@@ -332,10 +333,12 @@ export const DeliveryQuery = PageQuery.extend({
   /** Name of a webhook. */
   webhook: z.string().max(300).optional(),
   repo: z.string().max(400).optional(),
+  branch: z.string().max(500).optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
-  /** Those that started builds, or those that started none. */
-  outcome: z.enum(['builds', 'no-build']).optional(),
-  /** Name or id of a pipeline: those that one of its triggers was judged for. */
+  reason: NoBuildReason.optional(),
+  /** True: deliveries that started a build. False: those that started none, for any reason. */
+  built: z.stringbool().optional(),
+  /** Name or id. Only deliveries that were judged for a trigger of this pipeline. */
   pipeline: z.string().max(300).optional(),
 })
 
@@ -352,6 +355,7 @@ export function deliveryLabels({ forge, registry, repo }: Pick<Delivery, 'forge'
   if (forge === undefined && repo !== undefined) return { repo: 'Pipeline', branch: 'Branch', revision: 'Commit' }
   return { repo: 'Repository', branch: 'Branch', revision: 'Commit' }
 }
+
 /** Answer to a forge or a registry. */
 export const DeliveryReceipt = z.object({ id: Id, isRepeat: z.boolean() })
 

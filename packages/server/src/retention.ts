@@ -16,6 +16,9 @@ import { deleteLeftVersions } from './store/account/pipeline-versions.ts'
 import { deleteLeftPreferences } from './store/account/preferences.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
+import { deleteEndedOutput } from './store/builds/terminals.ts'
+import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
+import { deleteRemovedDisks } from './store/runtimes/disks.ts'
 import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
 import { deleteOldPullRequests } from './store/triggers/pull-requests.ts'
@@ -70,6 +73,8 @@ export async function retain(app: App): Promise<void> {
     'rows without a build': () => deleteLeft(app),
     'dead objects': () => deleteDeadObjects(app),
     tasks: inWrite((tx) => deleteOldTasks(tx, oldTasks)),
+    'jobs of agents': inWrite((tx) => deleteOldJobs(tx, oldTasks)),
+    'removed disks': inWrite((tx) => deleteRemovedDisks(tx, now - DAY_MS)),
     pairs: inWrite((tx) => deleteTakenPairs(tx, oldTasks)),
     replies: inWrite((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS)),
     sessions: inWrite((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS })),
@@ -79,6 +84,7 @@ export async function retain(app: App): Promise<void> {
     'versions of pipelines': inWrite(deleteLeftVersions),
     preferences: inWrite(deleteLeftPreferences),
     links: inWrite((tx) => deleteOldLinks(tx, now)),
+    'output of terminals': inWrite((tx) => deleteEndedOutput(tx, now - HOUR_MS)),
     'signing keys': () => rotateSigningKeys(app),
     'audit records': inBatches((tx, old) => deleteOldAudit(tx, { ...old, accountId: app.accountId }), {
       before: now - retention.auditDays * DAY_MS,

@@ -13,7 +13,8 @@ import { noteBreak } from './builds/engine/hearing.ts'
 import { allRoutes } from './http/routes.ts'
 import { prepareBootstrap } from './identity/bootstrap-code.ts'
 import { openAuthenticator } from './identity/authenticate.ts'
-import { openKeyUse } from './identity/key-use.ts'
+import { noteKeyUse } from './identity/first-key.ts'
+import { openKeyUses } from './identity/key-use.ts'
 import { openApp, type OpenApp } from './open-app.ts'
 import type { ServerOptions } from './settings.ts'
 
@@ -39,7 +40,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let metrics: ProbeServer | undefined
   try {
     await prepareBootstrap(app)
-    const authenticator = openAuthenticator(app.store.query, app.vault, openKeyUse(app))
+    const authenticator = openAuthenticator(app.store.query, app.vault, (id) => noteKeyUse(app, id), openKeyUses(app))
     const page = options.hasPage === false ? undefined : readPage(options.pageFolder)
     // The page has its own sign-in.
     const assets = readAssets(ASSETS).filter(({ path }) => page?.isBuilt !== true || path !== 'signin.html')

@@ -1,6 +1,8 @@
 /** Disks of builds: the pool, the provisioner and the cleaners. */
 export { isBound, overlooksClaim, touchClaims, untilBound } from './pool/bound.ts'
 export { chooseDisks, refusalOf, type Refusal } from './pool/choose-disk.ts'
+export { diskFactsOf } from './pool/disk-facts.ts'
+export { requestDiskRemoval } from './pool/request-removal.ts'
 export { isClaimed, openDiskPool, type Disk, type DiskPool, type DiskPoolOptions } from './pool/disk.ts'
 export type { DiskClaim } from './pool/claim.ts'
 export { hostPathDisks, type DiskMaker, type NewDisk } from './pool/maker.ts'

@@ -1,10 +1,11 @@
 /** The routes of the page. Each screen is a chunk of its own. */
 import { Suspense, type ReactElement } from 'react'
-import { Route, Switch } from 'wouter'
+import { Redirect, Route, Switch } from 'wouter'
 import { Loading } from './parts/loading.tsx'
 import { late } from './shell/late.tsx'
 import { NotHere } from './shell/not-here.tsx'
 import { Shell } from './shell/shell.tsx'
+import { paths } from './url/paths.ts'
 
 const SignIn = late(async () => (await import('./signin/sign-in.tsx')).SignIn)
 const Home = late(async () => (await import('./builds/home.tsx')).Home)
@@ -13,7 +14,17 @@ const BuildByNumber = late(async () => (await import('./build/build-by-number.ts
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
+const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
+const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
+const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
+const AgentScreen = late(async () => (await import('./fleet/agent-screen.tsx')).AgentScreen)
+const SystemScreen = late(async () => (await import('./system/system-screen.tsx')).SystemScreen)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
+const Deliveries = late(async () => (await import('./deliveries/deliveries.tsx')).Deliveries)
+const DeliveryScreen = late(async () => (await import('./deliveries/delivery-screen.tsx')).DeliveryScreen)
+const Contexts = late(async () => (await import('./contexts/contexts.tsx')).Contexts)
+const ContextScreen = late(async () => (await import('./contexts/context-screen.tsx')).ContextScreen)
+const Access = late(async () => (await import('./access/access.tsx')).Access)
 
 export function App(): ReactElement {
   return (
@@ -35,17 +46,50 @@ export function App(): ReactElement {
             <Route path="/b/:number">
               <BuildByNumber />
             </Route>
+            <Route path="/builds/:id/terminals/:terminal">
+              {({ id, terminal }) => <Redirect to={paths.debug(id, { terminal })} replace />}
+            </Route>
             <Route path="/builds/:id/*?">
               <BuildScreen />
             </Route>
             <Route path="/pipelines">
               <Pipelines />
             </Route>
+            <Route path="/pipelines/-/new">
+              <NewPipeline />
+            </Route>
             <Route path="/pipelines/*">
               <PipelineScreen />
             </Route>
             <Route path="/approvals">
               <Approvals />
+            </Route>
+            <Route path="/deliveries">
+              <Deliveries />
+            </Route>
+            <Route path="/deliveries/:id">
+              <DeliveryScreen />
+            </Route>
+            <Route path="/contexts">
+              <Contexts />
+            </Route>
+            <Route path="/contexts/*">
+              <ContextScreen />
+            </Route>
+            <Route path="/access/:part?">
+              <Access />
+            </Route>
+            <Route path="/runtimes">
+              <Runtimes />
+            </Route>
+            <Route path="/runtimes/*">
+              <RuntimeScreen />
+            </Route>
+            <Route path="/agents/*">
+              <AgentScreen />
+            </Route>
+            <Route path="/system">
+              <SystemScreen />
             </Route>
             <Route component={NotHere} />
           </Switch>

@@ -69,6 +69,20 @@ export function clustersExecutor({ clusters, executorOf, listMs = LIST_MS }: Man
       async attempts() {
         return (await Promise.all([...executors].map(([runtime, executor]) => leftIn(runtime, executor)))).flat()
       },
+      async check(job, signal) {
+        return (await Promise.all([...executors.values()].map(async (one) => (await one.check?.(job, signal)) ?? []))).flat()
+      },
+      disks: {
+        async list(signal) {
+          const found = await Promise.all([...executors.values()].map(async ({ disks }) => disks?.list(signal)))
+          return { disks: found.flatMap((one) => one?.disks ?? []), failed: found.flatMap((one) => one?.failed ?? []) }
+        },
+        async remove(disk, signal) {
+          const disks = executors.get(disk.runtime)?.disks
+          if (disks !== undefined) return disks.remove(disk, signal)
+          throw fault('cluster-unreachable', { message: `This agent no longer serves the runtime ${disk.runtime}.` })
+        },
+      },
       lastLog: async (ref, signal) => executors.get(ref.runtime)?.lastLog?.(ref, signal),
       async close() {
         await Promise.all([...executors.values()].map((executor) => executor.close()))

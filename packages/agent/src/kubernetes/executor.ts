@@ -15,8 +15,10 @@ import {
   type Fact,
   type OpenExecutor,
 } from '../executor.ts'
+import { checkCluster } from './check-cluster.ts'
 import { createAttempt } from './create.ts'
 import { readEngineLog } from './engine-log.ts'
+import { clusterDisks } from './disks.ts'
 import { keepByNote } from './keep-disk.ts'
 import { openPlacer } from './place.ts'
 import { openPodWatch } from './pods.ts'
@@ -157,6 +159,15 @@ function openExecutor(
       })
       return [...new Map(refs.map((ref) => [attemptKey(ref), ref])).values()]
     },
+    async check(job, signal) {
+      const own = job.runtimes.filter(({ name, namespace }) => namespace !== undefined && (runtime ?? name) === name)
+      const checked = own.map(async ({ name, namespace = '', storageClass }) => {
+        const found = await checkCluster({ kube, namespace, storageClass, makesDisks: disks !== undefined, signal })
+        return found.map((finding) => ({ ...finding, runtime: name }))
+      })
+      return (await Promise.all(checked)).flat()
+    },
+    disks: clusterDisks({ kube, clock, namespaces, runtime }),
     lastLog: (ref, signal) => readEngineLog({ kube, namespaces }, ref, signal),
     close: () => pods.close(),
   }

@@ -79,6 +79,7 @@ function record(steps: readonly StepRecord[], more: Partial<BuildRecord> = {}): 
     createdAt: 0,
     startedAt: 0,
     finishedAt: 12_000,
+    blame: null,
     steps,
     ...more,
   }
@@ -120,7 +121,7 @@ const SCENARIOS: readonly Scenario[] = [
         step(LONG, { status: 'error', reason: 'exit-code', message: 'Exit code 3.', exitCode: 3 }),
         step('deploy', { status: 'skipped', reason: 'not-reached', startedAt: null, finishedAt: null }),
       ],
-      { status: 'error', reason: 'step-failed' },
+      { status: 'error', reason: 'step-failed', blame: LONG },
     ),
   },
   {
@@ -139,6 +140,7 @@ const SCENARIOS: readonly Scenario[] = [
     record: record([step('unit'), step('lint', { status: 'error', reason: 'exit-code', message: 'Exit code 3.', exitCode: 3 })], {
       status: 'error',
       reason: 'step-failed',
+      blame: 'lint',
     }),
   },
   {

@@ -38,6 +38,8 @@ export interface BuildRecord {
   readonly startedAt: number | null
   readonly finishedAt: number | null
   readonly problems?: readonly Problem[]
+  /** Name of the step to blame for a failure. */
+  readonly blame: string | null
   readonly steps: readonly StepRecord[]
 }
 
@@ -63,6 +65,7 @@ export function toRecord(build: Build): BuildRecord {
     startedAt: build.startedAt ?? null,
     finishedAt: build.finishedAt ?? null,
     ...defined({ problems }),
+    blame: build.blame ?? null,
     steps: (build.steps ?? []).map(toStepRecord),
   }
 }

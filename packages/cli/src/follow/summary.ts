@@ -1,5 +1,5 @@
 /** The summary below the log of an ended build: a table of its steps, the failure, and the result. */
-import { describeBuild, formatDuration, formatUsage, stepToBlame, toTree } from '@windlass/plan'
+import { advise, describeBuild, formatDuration, formatUsage, stepToBlame, toTree } from '@windlass/plan'
 import { alignColumns, cut, widthOf } from '../format/columns.ts'
 import { formatProblem } from '../format/problems.ts'
 import { markOf, paintStatus, type Style } from '../format/style.ts'
@@ -25,11 +25,13 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   if (build.steps.length > 0) lines.push('', ...stepTable(build.steps, options.terminal))
   for (const problem of build.problems ?? [])
     lines.push(...formatProblem({ ...problem, file: problem.file ?? options.file }, options.sources ?? new Map(), style))
-  const failed = stepToBlame(build.steps)
+  const failed = stepToBlame(build)
   if (failed !== undefined) lines.push(...lastLinesOf(failed, options))
   lines.push('', lastLine(build, style))
   const hint = failed?.hint ?? build.hint ?? ''
   if (hint !== '') lines.push(`${style.dim('hint:')} ${hint}`)
+  if (build.status === 'error' && failed !== undefined)
+    for (const { text } of advise({ step: failed })) if (text !== hint) lines.push(`${style.dim('try:')} ${text}`)
   return lines
 }
 

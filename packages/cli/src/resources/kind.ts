@@ -1,6 +1,7 @@
 /** What `get` and `delete` need to know about a kind of resource. */
 import type { ApiClient } from '@windlass/client'
 import type { Reason } from '@windlass/plan'
+import type { DiskState } from '@windlass/protocol'
 import type { Style } from '../format/style.ts'
 import { formatAge } from '../format/time.ts'
 import type { KindName } from '../kind-names.ts'
@@ -12,6 +13,13 @@ export interface RenderContext {
 
 export type Columns<T> = Readonly<Record<string, (item: T, renderContext: RenderContext) => string>>
 
+/** What became of a deletion that another process carries out. */
+export interface RemovalResult {
+  /** Instead of `deleted`. */
+  readonly outcome: string
+  readonly message: string
+}
+
 /** The calls for a kind. Resources are found by name, or by id if they have no name. */
 export interface KindCalls<T> {
   list(options: { readonly query: ListQuery }): Promise<{ readonly items: readonly T[]; readonly next?: string | undefined }>
@@ -19,7 +27,7 @@ export interface KindCalls<T> {
   /** Absent if the kind has no versions. */
   versions?(name: string): Promise<{ readonly items: readonly T[] }>
   /** Absent if resources of the kind cannot be deleted. */
-  remove?(name: string, options: { readonly query: { readonly force: true } } | undefined): Promise<void>
+  remove?(name: string, options: { readonly query: { readonly force: true } } | undefined): Promise<void | RemovalResult>
 }
 
 /** Filters of builds. */
@@ -48,6 +56,12 @@ export interface ListQuery extends BuildFilters {
   readonly status?: string | undefined
   readonly webhook?: string | undefined
   readonly repo?: string | undefined
+  /** Disks. */
+  readonly disks?: {
+    readonly runtime?: string | undefined
+    readonly pipeline?: string | undefined
+    readonly state?: DiskState | undefined
+  }
 }
 
 export interface Kind<T> {

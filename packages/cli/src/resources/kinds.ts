@@ -22,6 +22,7 @@ import { formatAge, formatTime } from '../format/time.ts'
 import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { notifications } from './notification-kind.ts'
+import { disks } from './disk-kind.ts'
 import { links } from './link-kind.ts'
 import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
@@ -188,8 +189,8 @@ const keys: Kind<ApiKey> = {
     OWNER: ({ owner }) => owner?.name ?? '',
     ROLE: ({ role }) => role,
     PREFIX: ({ prefix }) => prefix,
+    USED: ({ usedAt }, { now }) => (usedAt === undefined ? 'never' : formatAge(usedAt, now)),
     EXPIRES: ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatTime(expiresAt)),
-    USED: ({ usedAt }, { now }) => (usedAt === undefined ? '' : formatAge(usedAt, now)),
     AGE: age,
   },
   wide: { ID: ({ id }) => id, 'CREATED BY': ({ createdBy }) => createdBy ?? '', SCOPES: ({ scopes = [] }) => scopes.join(',') },
@@ -298,6 +299,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(runtimes)
     case 'agents':
       return use(agents)
+    case 'disks':
+      return use(disks)
     case 'projects':
       return use(projects)
     case 'contexts':

@@ -102,8 +102,8 @@ export const deliveries: Kind<Delivery> = {
   name: 'deliveries',
   singular: 'delivery',
   of: ({ deliveries: { list, get } }) => ({
-    list: ({ query: { status, webhook, repo, pipeline, limit, cursor } }) =>
-      list({ query: { webhook, repo, pipeline, limit, cursor, status: readStatus(status) } }),
+    list: ({ query: { status, webhook, repo, pipeline, branch, limit, cursor } }) =>
+      list({ query: { webhook, repo, pipeline, branch: branch?.[0], limit, cursor, status: readStatus(status) } }),
     get,
   }),
   nameOf: ({ id }) => id,

@@ -1,17 +1,7 @@
 /** Validates a file: a pipeline, a step type, or documents of other kinds. */
 import { isFault, type Problem } from '@windlass/kit/faults'
 import { readStepTypeFolder, type FolderStepTypes } from '@windlass/local/step-types'
-import {
-  checkStepType,
-  compile,
-  hasErrors,
-  partial,
-  possibleMainClone,
-  readPipelineDocument,
-  type Diagnostic,
-  type StepCatalog,
-} from '@windlass/pipeline'
-import type { MainClone } from '@windlass/plan'
+import { checkPipeline, checkStepType, hasErrors, partial, type Diagnostic, type StepCatalog } from '@windlass/pipeline'
 import { readInput, rereadInput } from '../input/input-files.ts'
 import { partsOf } from '../input/document-parts.ts'
 
@@ -53,7 +43,7 @@ const KIND = /^["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z-]{1,40})/m
 
 /** A text without `kind` is a single pipeline; otherwise it may contain several documents, as for `apply`. */
 async function problemsOf(source: Source): Promise<Diagnostic[]> {
-  if (!KIND.test(source.text)) return problemsOfPipeline(source, undefined)
+  if (!KIND.test(source.text)) return problemsOfPipeline(source)
   const problems: Diagnostic[] = []
   for (const { text, line } of partsOf(source.text)) {
     if (text.replaceAll(/^[ \t]*#.*$/gm, '').trim() === '') continue
@@ -63,20 +53,14 @@ async function problemsOf(source: Source): Promise<Diagnostic[]> {
   return problems
 }
 
-function problemsOfPipeline({ types, ...source }: Source, mainClone: MainClone | undefined): Diagnostic[] {
-  return [...compile(source, { mainClone, checksSource: true, stepTypes: types }).problems]
-}
-
-/** Returns the automatic clone that a document turns on. Without a server, that of its account is not known. */
-function declaredClone(source: Source): MainClone | undefined {
-  const { document } = readPipelineDocument(source)
-  return document && possibleMainClone(document.settings.mainClone, false)
+function problemsOfPipeline({ types, ...source }: Source): Diagnostic[] {
+  return [...checkPipeline(source, types)]
 }
 
 /** Validates one document. Finds the kind without parsing, so that a pipeline is parsed only once. */
 async function problemsOfPart(source: Source): Promise<readonly Diagnostic[]> {
   const kind = KIND.exec(source.text)?.[1] ?? 'pipeline'
-  if (kind === 'pipeline') return problemsOfPipeline(source, declaredClone(source))
+  if (kind === 'pipeline') return problemsOfPipeline(source)
   return kind === 'step-type' ? checkStepType(source).problems : problemsOfResource(source)
 }
 

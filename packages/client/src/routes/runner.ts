@@ -1,6 +1,7 @@
 /** Agents, runtimes, clusters and installations. */
 import {
   Agent,
+  AgentChecks,
   AgentCreated,
   AgentInput,
   AgentPatch,
@@ -9,6 +10,10 @@ import {
   Cluster,
   ClusterInput,
   ClusterObject,
+  DiskPage,
+  DiskQuery,
+  DiskRemoval,
+  DoctorReport,
   Health,
   Installation,
   InstallationEventInput,
@@ -44,6 +49,12 @@ export const agents = {
   /** Issues a new token. The old one is invalid immediately. */
   renewToken: route('POST', '/v1/agents/{name}/token', { answer: AgentCreated, isKeyed: true }),
   delete: route('DELETE', '/v1/agents/{name}', { query: AgentRemoval, answer: 'nothing' }),
+  /** Returns the last checks of the agent. */
+  checks: route('GET', '/v1/agents/{name}/checks', { answer: AgentChecks }),
+  /** Lets the agent check its clusters, and waits shortly for the findings. Throws `agent-not-connected`. */
+  check: route('POST', '/v1/agents/{name}/checks', { answer: AgentChecks }),
+  /** Stores the findings of `windlass doctor`. */
+  putChecks: route('PUT', '/v1/agents/{name}/checks', { body: DoctorReport, answer: AgentChecks }),
   /** Returns the agent of the client's own token. Throws `unauthenticated`. */
   self: route('GET', '/v1/agent', { answer: Agent }),
 }
@@ -63,6 +74,13 @@ export const runtimes = {
   images: route('GET', '/v1/runtimes/{name}/images', { answer: RuntimeImages }),
   /** Returns running and waiting builds, warm pairs, and the load of the last 24 hours. */
   activity: route('GET', '/v1/runtimes/{name}/activity', { answer: RuntimeActivity }),
+}
+
+/** Disks of builds. */
+export const disks = {
+  list: route('GET', '/v1/disks', { query: DiskQuery, answer: DiskPage }),
+  /** Lets the agent remove a disk, by id or name, and waits shortly for it. Throws `disk-in-use`. */
+  delete: route('DELETE', '/v1/disks/{id}', { answer: DiskRemoval }),
 }
 
 /** Health in one sentence, with findings and hints. */

@@ -1,34 +1,24 @@
 /** The forms in which a secret may appear in output: raw, line by line, and in the encodings that tools print. */
+import { linesOfSecret, SHORTEST_SECRET, whyUnmasked } from '@windlass/plan'
 
-/** Shorter values are not masked, because they would turn half the log into asterisks. Characters. */
-export const SHORTEST_SECRET = 3
 /** Longer values are masked raw and line by line, but not in their encodings. Bytes. */
 const MAX_ENCODED_BYTES = 65_536
 
-/** Returns every byte sequence to mask. Values shorter than 3 characters are skipped. */
+/** Returns every byte sequence to mask. Values and lines that `whyUnmasked` names are skipped. */
 export function secretForms(values: Iterable<string>): Buffer[] {
   const forms = new Map<string, Buffer>()
   const add = (bytes: Buffer): void => {
     if (bytes.length >= SHORTEST_SECRET) forms.set(bytes.toString('latin1'), bytes)
   }
   for (const value of values) {
-    if (value.length < SHORTEST_SECRET) continue
-    for (const text of [value, ...linesOf(value)]) {
+    for (const text of [value, ...linesOfSecret(value)]) {
+      if (whyUnmasked(text) !== undefined) continue
       const bytes = Buffer.from(text)
       add(bytes)
       if (bytes.length <= MAX_ENCODED_BYTES) for (const form of encodingsOf(text, bytes)) add(form)
     }
   }
   return [...forms.values()]
-}
-
-/** Returns the trimmed lines of a multi-line secret, which terminals and logs print separately. */
-function linesOf(value: string): string[] {
-  if (!value.includes('\n')) return []
-  return value
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line.length >= SHORTEST_SECRET)
 }
 
 function* encodingsOf(text: string, bytes: Buffer): Generator<Buffer> {

@@ -92,7 +92,8 @@ function fieldsIn(shape: Shape): Fields {
   }
 }
 
-function shapeText(shape: Shape): string {
+/** Describes the accepted values of a shape, such as `list of text`. */
+export function shapeText(shape: Shape): string {
   switch (shape.kind) {
     case 'text':
       return 'text'

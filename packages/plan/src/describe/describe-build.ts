@@ -23,6 +23,8 @@ export interface DescribedBuild {
   readonly finishedAt?: number | null | undefined
   readonly problems?: readonly { readonly severity?: string | undefined }[] | undefined
   readonly steps?: readonly DescribedStep[] | undefined
+  /** Name of the step to blame, from `blamedStep`. */
+  readonly blame?: string | null | undefined
   readonly progress?: ShownProgress | undefined
   readonly waiting?: Wait | undefined
 }
@@ -55,7 +57,8 @@ export function describeBuild(build: DescribedBuild): string {
 function describeOpen(build: DescribedBuild): string {
   const state = STATES.get(build.status)
   const why = textOf(build)
-  if (build.status === 'running') return describeRunning(build.progress)
+  if (build.status === 'running')
+    return `${describeRunning(build.progress)}${build.waiting?.reason === 'debugger' ? `: ${withoutStop(REASONS.debugger.text)}` : ''}`
   if (state !== undefined) return why === undefined ? state : `${state}: ${why}`
   const details = formatWaiting(build.waiting)
   const cause = why === undefined ? '' : `: ${withoutStop(why)}`
@@ -76,7 +79,7 @@ function durationOf({ startedAt, finishedAt }: DescribedBuild): number | undefin
 
 function whyEnded(build: DescribedBuild): string | undefined {
   if (build.problems !== undefined && build.problems.length > 0) return `the document has ${countProblems(build.problems)}`
-  const failed = build.status === 'error' ? stepToBlame(build.steps ?? []) : undefined
+  const failed = build.status === 'error' ? stepToBlame(build) : undefined
   return failed === undefined ? textOf(build) : `step ${failed.name}: ${describeStep(failed)}`
 }
 
@@ -90,17 +93,12 @@ export function describeStep({ message, reason, exitCode }: DescribedStep): stri
   return reason === 'exit-code' && typeof exitCode === 'number' ? `exit code ${exitCode}` : (textOfReason(reason) ?? 'failed')
 }
 
-const AFTERMATH = /\.on_(success|fail|finish)(\.|$)/
-
-/**
- * Returns the failed step that explains the failure of its build: the first one that is neither a hook at the end of a step or build nor the group of
- * another failed step. If only such steps failed, returns the first of them.
- */
-export function stepToBlame<T extends DescribedStep>(steps: readonly T[]): T | undefined {
-  const failed = steps.filter(({ status }) => status === 'error')
-  const direct = failed.filter(({ name }) => !AFTERMATH.test(name))
-  const groups = new Set(direct.map(({ parent }) => parent))
-  return direct.find(({ name, type }) => type !== 'group' && !groups.has(name)) ?? direct[0] ?? failed[0]
+/** Returns the step that explains the failure of its build, which `blamedStep` chose from the plan; undefined if no step does. */
+export function stepToBlame<T extends { readonly name: string }>(build: {
+  readonly blame?: string | null | undefined
+  readonly steps?: readonly T[] | undefined
+}): T | undefined {
+  return build.steps?.find(({ name }) => name === build.blame)
 }
 
 /** Returns the text for a reason, a reason of a newer version as it is, and undefined for none. */

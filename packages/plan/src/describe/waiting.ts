@@ -3,6 +3,7 @@ import type { Progress } from '../state/progress.ts'
 
 /** The limit that a build waits for, and its place among the builds that wait for the same. */
 export interface Wait {
+  readonly reason?: string | undefined
   readonly place?: number | undefined
   readonly used?: number | undefined
   readonly limit?: number | undefined

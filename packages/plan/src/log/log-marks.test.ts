@@ -23,7 +23,7 @@ const LOGS = readdirSync(FOLDER).map((name) => {
   return { name, text: marked.replace('»', ''), first: at < 0 ? undefined : at }
 })
 
-test('the first problem is the first failure in at least nine of ten logs of failures', () => {
+test('the first problem is the first failure in at least nine of ten logs of failures (W051)', () => {
   const failures = LOGS.filter(({ first }) => first !== undefined)
   expect(failures.length).toBeGreaterThanOrEqual(30)
   const missed = failures.filter(({ text, first }) => marksOf(text).problems[0]?.line !== first)
@@ -43,7 +43,7 @@ test('a problem has its line, its kind and its text', () => {
   ])
 })
 
-test('finds the folds of four formats, also nested and in raw output', () => {
+test('finds the folds of four formats, also nested and in raw output (W061)', () => {
   const raw = [
     '::group::Install packages',
     'added 96 packages',
@@ -67,6 +67,12 @@ test('finds the folds of four formats, also nested and in raw output', () => {
     { style: 'heading', name: ':npm: Test', from: 9, to: 10, depth: 0, isFolded: true },
     { style: 'heading', name: 'Publish', from: 11, to: 12, depth: 0, isFolded: false },
     { style: 'heading', name: 'Clean up', from: 13, depth: 0, isFolded: true },
+  ])
+})
+
+test('finds groups in the spelling of Azure Pipelines', () => {
+  expect(marksOf('##[group]Install\nok\n##[endgroup]\n').folds).toMatchObject([
+    { style: 'group', name: 'Install', from: 0, to: 2 },
   ])
 })
 

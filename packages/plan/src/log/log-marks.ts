@@ -53,7 +53,7 @@ interface OpenFold {
 export const NO_MARKS: LogMarksState = { lines: 0, folds: [], problems: [], open: [], isCut: false }
 
 /** Changes whenever other marks are found in the same log. */
-export const MARKS_VERSION = 1
+export const MARKS_VERSION = 2
 /** Maximum folds and problems. The rest of a log is not marked. */
 export const MAX_FOLDS = 10_000
 export const MAX_PROBLEMS = 1_000

@@ -38,3 +38,14 @@ test('names the step that started last', () => {
   ])
   expect(progressOf(plan, snapshot).current).toBe('b')
 })
+
+test('names the step that the debugger holds longest', () => {
+  const plan = serial([step('a'), step('b'), step('c')])
+  const snapshot = foldAll(emptySnapshot(plan), [
+    { type: 'step.waiting', step: 'a', reason: 'approval', at: 3 },
+    { type: 'step.waiting', step: 'b', reason: 'debugger', at: 9 },
+    { type: 'step.waiting', step: 'c', reason: 'debugger', at: 7 },
+  ])
+  expect(progressOf(plan, snapshot).held).toEqual({ step: 'c', since: 7 })
+  expect(progressOf(plan, emptySnapshot(plan)).held).toBeUndefined()
+})

@@ -13,6 +13,8 @@ export interface Progress {
   readonly failed: number
   /** The step that started last among those that run or wait. */
   readonly current?: string
+  /** The step that the debugger holds, the longest one if there are several, and since when. Epoch milliseconds. */
+  readonly held?: { readonly step: string; readonly since: number }
 }
 
 /** Returns the progress of a build in this state. */
@@ -20,15 +22,24 @@ export function progressOf(plan: Plan, snapshot: Snapshot): Progress {
   let done = 0
   let failed = 0
   let current: { readonly name: string; readonly since: number } | undefined
+  let held: Progress['held']
   const counted = countedSteps(plan)
   for (const { name } of counted) {
     const state = stateOf(snapshot, name)
     if (isFinalStep(state.status)) done += 1
     if (state.status === 'error') failed += 1
+    if (state.status === 'waiting' && state.reason === 'debugger' && (state.waitingSince ?? 0) < (held?.since ?? Infinity))
+      held = { step: name, since: state.waitingSince ?? 0 }
     const since = activeSince(state)
     if (since !== undefined && since >= (current?.since ?? -Infinity)) current = { name, since }
   }
-  return { total: counted.length, done, failed, ...(current !== undefined && { current: current.name }) }
+  return {
+    total: counted.length,
+    done,
+    failed,
+    ...(current !== undefined && { current: current.name }),
+    ...(held !== undefined && { held }),
+  }
 }
 
 function countedSteps({ steps }: Plan): PlanStep[] {

@@ -11,6 +11,7 @@
 import { z } from 'zod'
 import { Hello, Id, Time } from '../base.ts'
 import { ReasonName } from '../engine/events.ts'
+import { AgentJob } from './jobs.ts'
 
 const AttemptKey = z.object({ buildId: Id, attempt: z.int().positive() })
 
@@ -122,7 +123,8 @@ export type Task = z.infer<typeof Task>
 export type StartTask = Extract<Task, { kind: 'start-attempt' }>
 export type StopTask = Extract<Task, { kind: 'stop-attempt' }>
 
-export const ClaimAnswer = z.object({ tasks: z.array(Task) })
+/** `jobs`: only for agents with the feature `jobs`. */
+export const ClaimAnswer = z.object({ tasks: z.array(Task), jobs: z.array(AgentJob).optional() })
 
 export const TaskReport = z.object({
   epoch: z.int().positive(),

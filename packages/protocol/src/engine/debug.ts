@@ -1,6 +1,7 @@
 /**
  * The API of the debugger. Terminal bytes go through the store of the server, so that the user and the engine may be connected to different
- * replicas. They are numbered parts in both directions, each kept until the other side acknowledges it.
+ * replicas. They are numbered parts in both directions. Input is kept until the engine acknowledges it. Of the output the latest 256 KiB are kept, so that
+ * a page can be loaded again and several persons can read; more is accepted once one of them has acknowledged the oldest part.
  *
  * GET  /v1/builds/{id}/debug                       held steps and breakpoints
  * POST /v1/builds/{id}/debug                       sets or clears breakpoints
@@ -47,6 +48,8 @@ export const TerminalRecord = z.object({
   exitCode: z.int().optional(),
   /** Number of the last stored input. The next one has this number plus one. */
   inputSeq: z.int().nonnegative(),
+  /** Number of the last stored output. */
+  outputSeq: z.int().nonnegative().optional(),
 })
 export type TerminalRecord = z.infer<typeof TerminalRecord>
 

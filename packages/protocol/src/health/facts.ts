@@ -42,6 +42,19 @@ export interface RuntimeFacts {
   /** Why the latest warm pair failed. */
   readonly pairProblem?: string | undefined
   readonly isPaused: boolean
+  /** Why builds are paused, in the words of the admin. */
+  readonly pauseReason?: string | undefined
+  /** Checks of the agent or of `windlass doctor` that failed. */
+  readonly failedChecks?: readonly CheckFacts[] | undefined
+}
+
+/** A check that failed. */
+export interface CheckFacts {
+  readonly check: string
+  readonly message: string
+  readonly hint?: string | undefined
+  /** When the check ran. */
+  readonly at: number
 }
 
 /** What the health of the server depends on, except its runtimes. */
@@ -52,6 +65,7 @@ export interface ServerFacts {
   readonly freeShare: number
   readonly minFreeShare: number
   readonly isPaused: boolean
+  readonly pauseReason?: string | undefined
   readonly running: number
   readonly waiting: number
 }

@@ -46,6 +46,11 @@ const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence
   ],
   ['account-paused', { isPaused: true, waiting: 2 }, { level: 'warning', sentence: 'New builds are paused. 2 builds wait.' }],
   [
+    'account-paused',
+    { isPaused: true, pauseReason: 'upgrade of the database', waiting: 1 },
+    { level: 'warning', sentence: 'New builds are paused: upgrade of the database. 1 build waits.' },
+  ],
+  [
     'policy-refused',
     { rejections: [pod('policy-refused', 'The namespace "prod" is not allowed.')] },
     { level: 'error', sentence: 'The agent refuses objects of builds (2 builds): The namespace "prod" is not allowed.' },

@@ -33,7 +33,7 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   agentMissing,
   agentNeverSeen,
   agentSilent,
-  ({ isPaused, waiting }) => (isPaused ? paused(waiting) : undefined),
+  paused,
   (facts) => podFinding(facts.rejections, 'policy-refused', 'The agent refuses objects of builds'),
   (facts) => podFinding(facts.rejections, 'pod-rejected', 'The cluster rejects objects of builds'),
   (facts) => podFinding(facts.pods, 'pod-image-error', 'Pods cannot pull an image'),
@@ -44,15 +44,11 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   otherPods,
   runtimeFull,
   pairsFail,
+  checkFailed,
   versionsDiffer,
 ]
 
-const SERVER_RULES: readonly Rule<ServerFacts>[] = [
-  diskFull,
-  logsFail,
-  ({ isPaused, waiting }) => (isPaused ? paused(waiting) : undefined),
-  diskLow,
-]
+const SERVER_RULES: readonly Rule<ServerFacts>[] = [diskFull, logsFail, paused, diskLow]
 
 /** Returns the health of a runtime, worst finding first. */
 export function judgeRuntime(facts: RuntimeFacts): Health {
@@ -131,11 +127,17 @@ function agentSilent({ agent, now, waiting }: RuntimeFacts): HealthFinding | und
   }
 }
 
-function paused(waiting: number): HealthFinding {
+function paused({
+  isPaused,
+  pauseReason,
+  waiting,
+}: Pick<RuntimeFacts, 'isPaused' | 'pauseReason' | 'waiting'>): HealthFinding | undefined {
+  if (!isPaused) return undefined
+  const why = pauseReason === undefined ? '.' : `: ${pauseReason}${/[.!?]$/.test(pauseReason) ? '' : '.'}`
   return {
     code: 'account-paused',
     level: 'warning',
-    message: `New builds are paused.${waits(waiting)}`,
+    message: `New builds are paused${why}${waits(waiting)}`,
     hint: 'Let builds start again: `windlass set settings pauseBuilds=false`.',
   }
 }
@@ -184,6 +186,21 @@ function pairsFail({ pairProblem }: RuntimeFacts): HealthFinding | undefined {
   }
 }
 
+/** A warning, because what a failed check prevents is a finding of its own: pods that do not start, a silent agent. */
+function checkFailed({ failedChecks = [], now }: RuntimeFacts): HealthFinding | undefined {
+  const [first, ...others] = failedChecks
+  if (first === undefined) return undefined
+  const { check, message, hint, at } = first
+  const more = others.length === 0 ? '' : ` ${count(others.length, 'other check')} failed too.`
+  return {
+    code: 'check-failed',
+    level: 'warning',
+    message: `A check failed ${roughly(now - at)} ago: ${check}: ${message.trim().replace(/\.?$/, '.')}${more}`,
+    hint: hint ?? 'See all findings: `windlass doctor --agent NAME`.',
+    since: at,
+  }
+}
+
 function versionsDiffer({ agent, serverVersion }: RuntimeFacts): HealthFinding | undefined {
   if (agent?.version === undefined || releaseOf(agent.version) === releaseOf(serverVersion)) return undefined
   return {
@@ -195,7 +212,7 @@ function versionsDiffer({ agent, serverVersion }: RuntimeFacts): HealthFinding |
 }
 
 /** Returns the part of a version that server and agents should share: `1.4` of `1.4.2`. */
-function releaseOf(version: string): string {
+export function releaseOf(version: string): string {
   return version.split('.').slice(0, 2).join('.')
 }
 

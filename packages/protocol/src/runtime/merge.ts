@@ -35,11 +35,11 @@ export interface ChainProblem {
   readonly chain: readonly string[]
 }
 
-/** Returns the layers that `own` extends and `own` itself, lowest first, each once. `find` returns the layer of a name. */
+/** Returns the layers that `own` extends and `own` itself with their names, lowest first, each once. `find` returns the layer of a name. */
 export function layersOf(
   own: { readonly name: string; readonly layer: RuntimeLayer },
   find: (name: string) => RuntimeLayer | undefined,
-): { readonly layers: readonly RuntimeLayer[] } | ChainProblem {
+): { readonly layers: readonly RuntimeLayer[]; readonly names: readonly string[] } | ChainProblem {
   const done = new Map<string, RuntimeLayer>()
   const visit = (name: string, layer: RuntimeLayer, chain: readonly string[]): ChainProblem | undefined => {
     for (const parent of parentsOf(layer)) {
@@ -54,7 +54,7 @@ export function layersOf(
     done.set(name, layer)
     return undefined
   }
-  return visit(own.name, own.layer, [own.name]) ?? { layers: [...done.values()] }
+  return visit(own.name, own.layer, [own.name]) ?? { layers: [...done.values()], names: [...done.keys()] }
 }
 
 /** Returns the names that a layer extends. */

@@ -138,3 +138,14 @@ test('says that builds ask for too much memory, and counts steps that ran at the
   expect(computeStats(builds, parallel, 4096 * MIB).oversized?.p95).toBe(1100 * MIB)
   expect(computeStats(builds.slice(0, 5), serial.slice(0, 10), 4096 * MIB).oversized).toBeUndefined()
 })
+
+test('counts the builds whose memory was measured for each step', () => {
+  const builds = [build(1), build(2), build(3)]
+  const steps = [
+    step(1, { memoryBytes: 600 * MIB }),
+    step(1, { try: 2, memoryBytes: 700 * MIB }),
+    step(2, { memoryBytes: 500 * MIB }),
+    step(3),
+  ]
+  expect(computeStats(builds, steps, undefined).steps).toMatchObject([{ step: 'test', memoryP95: 700 * MIB, memoryBuilds: 2 }])
+})

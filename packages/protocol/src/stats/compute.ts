@@ -85,10 +85,12 @@ function byStep(steps: readonly StepSample[]): StepStats[] {
   for (const { buildId, startedAt } of steps) firstStart.set(buildId, Math.min(startedAt, firstStart.get(buildId) ?? Infinity))
   return [...groupBy(steps, ({ step }) => step)]
     .map(([step, runs]) => {
+      const measured = runs.filter(({ memoryBytes }) => memoryBytes !== undefined)
       const memoryP95 = percentile(
-        runs.flatMap(({ memoryBytes }) => memoryBytes ?? []),
+        measured.flatMap(({ memoryBytes }) => memoryBytes ?? []),
         0.95,
       )
+      const memoryBuilds = new Set(measured.map(({ buildId }) => buildId)).size
       const starts = runs.map(({ buildId, startedAt }) => startedAt - (firstStart.get(buildId) ?? startedAt))
       return {
         start: percentile(starts, 0.5) ?? 0,
@@ -96,7 +98,7 @@ function byStep(steps: readonly StepSample[]): StepStats[] {
           step,
           failed: runs.filter(({ status }) => status === 'error').length,
           ...percentilesOf(runs.filter(({ status }) => status === 'success').map(timeOf)),
-          ...(memoryP95 !== undefined && { memoryP95 }),
+          ...(memoryP95 !== undefined && { memoryP95, memoryBuilds }),
         },
       }
     })

@@ -42,6 +42,8 @@ export const StepStats = Percentiles.extend({
   failed: z.int(),
   /** Peaks of memory over the containers of the step, 95th percentile. Bytes. */
   memoryP95: z.int().optional(),
+  /** Number of builds whose memory was measured. */
+  memoryBuilds: z.int().optional(),
 })
 export type StepStats = z.infer<typeof StepStats>
 

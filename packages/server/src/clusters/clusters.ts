@@ -8,7 +8,11 @@ import type { Within } from '../store/store.ts'
 /**
  * Adds a cluster. `within` runs in the same transaction. Throws `conflict` if the name is taken, `request-invalid` if the credentials cannot be used.
  */
-export async function addCluster(app: App, input: ClusterInput, within?: Within<Cluster>): Promise<Cluster> {
+export async function addCluster(
+  app: App,
+  input: ClusterInput,
+  { by, within }: { readonly by: string; readonly within?: Within<Cluster> },
+): Promise<Cluster> {
   const data = {
     kubeconfig: input.kubeconfig ?? toKubeconfig(input),
     provider: input.provider,
@@ -16,7 +20,7 @@ export async function addCluster(app: App, input: ClusterInput, within?: Within<
   }
   const { context } = await putContext(
     app,
-    { input: { name: input.name, type: 'kubernetes', isDefault: false, data }, mustBeNew: true },
+    { input: { name: input.name, type: 'kubernetes', isDefault: false, data }, mustBeNew: true, by },
     async (tx, stored) => within?.(tx, toCluster(stored)),
   )
   return toCluster(context)

@@ -1,8 +1,20 @@
 /** The fields of contexts: which are secret, how they are stored, and what the API returns. */
 import { fault } from '@windlass/kit'
-import { APP_FORGES, AppForge, ContextInput, MAX_LIFETIME_S, parseBaseUrl, type Context } from '@windlass/protocol'
+import {
+  APP_FORGES,
+  AppForge,
+  CONTEXT_FIELDS,
+  ContextInput,
+  isIntegration,
+  isSecretContextField,
+  isYamlContext,
+  MASK,
+  MAX_LIFETIME_S,
+  parseBaseUrl,
+  REQUIRED_CONTEXT_FIELD,
+  type Context,
+} from '@windlass/protocol'
 import { z } from 'zod'
-import { MASK } from '../secrets/mask.ts'
 import { contextPlace, type Place } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
 import type { ContextRow } from '../store/schema.ts'
@@ -10,41 +22,7 @@ import type { ContextRow } from '../store/schema.ts'
 type Data = Record<string, string>
 type Written = ContextInput['data']
 
-/** Fields of integrations, public and secret. Contexts of type `config` and `secret` hold variables instead. */
-const FIELDS: Readonly<
-  Record<
-    'git' | 'registry' | 'kubernetes' | 'secret-store',
-    { readonly open: readonly string[]; readonly secret: readonly string[] }
-  >
-> = {
-  git: {
-    open: ['url', 'username', 'sshKnownHosts', 'oauthForge', 'oauthApp', 'oauthExpiresIn'],
-    secret: ['password', 'sshPrivateKey', 'oauthSecret', 'oauthRefreshToken'],
-  },
-  registry: { open: ['domain', 'username', 'repositoryPrefix', 'primary'], secret: ['password'] },
-  kubernetes: { open: ['provider', 'behindFirewall'], secret: ['kubeconfig'] },
-  'secret-store': {
-    open: ['url', 'mount', 'path', 'namespace', 'runtime', 'resourceType', 'resourceName'],
-    secret: ['token'],
-  },
-}
-/** The field that a type requires. It says where the secret fields are sent, or contains both. */
-const REQUIRED = { git: 'url', registry: 'domain', kubernetes: 'kubeconfig', 'secret-store': 'url' } as const
-
 const StoredData = z.record(z.string(), z.string())
-
-function isIntegration(type: ContextRow['type']): type is keyof typeof FIELDS {
-  return Object.hasOwn(FIELDS, type)
-}
-
-/** Returns true for contexts whose values have any shape and are stored as JSON. */
-function isYaml(type: ContextRow['type']): boolean {
-  return type === 'yaml' || type === 'secret-yaml'
-}
-
-function isSecretField(type: ContextRow['type'], field: string): boolean {
-  return type === 'secret' || type === 'secret-yaml' || (isIntegration(type) && FIELDS[type].secret.includes(field))
-}
 
 /**
  * Returns the data to store: secret fields sealed, those sent as `*****` unchanged. Throws `request-invalid` for fields that the type does not have, and for
@@ -61,7 +39,7 @@ export function sealContextData(
   const kept = before === undefined ? {} : StoredData.parse(JSON.parse(before.data))
   if (before?.type === context.type) checkDestination(context.type, data, kept)
   const entries = Object.entries(data).map(([field, value]): [string, string] => {
-    if (!isSecretField(context.type, field)) return [field, value]
+    if (!isSecretContextField(context.type, field)) return [field, value]
     const stored = kept[field]
     if (value !== MASK) return [field, sealer.seal(contextPlace(context, field), value)]
     if (stored === undefined || before?.type !== context.type)
@@ -80,9 +58,9 @@ export function sealContextData(
  */
 function checkDestination(type: ContextRow['type'], data: Data, kept: Data): void {
   if (!isIntegration(type)) return
-  const field = REQUIRED[type]
-  const secret = FIELDS[type].secret.find((one) => data[one] === MASK && kept[one] !== undefined)
-  if (secret === undefined || isSecretField(type, field) || data[field] === kept[field]) return
+  const field = REQUIRED_CONTEXT_FIELD[type]
+  const secret = CONTEXT_FIELDS[type].secret.find((one) => data[one] === MASK && kept[one] !== undefined)
+  if (secret === undefined || isSecretContextField(type, field) || data[field] === kept[field]) return
   const message = `The field "${field}" changes, so the stored value of "${secret}" is not kept.`
   const hint = `Send the value of "${secret}" together with the new "${field}".`
   throw fault('request-invalid', { message, hint, problems: [{ path: `data.${secret}`, message, hint }] })
@@ -90,7 +68,7 @@ function checkDestination(type: ContextRow['type'], data: Data, kept: Data): voi
 
 /** Converts every value to a string: YAML contexts store JSON, all others accept only strings. */
 function toTexts(type: ContextRow['type'], written: Written): Data {
-  if (isYaml(type))
+  if (isYamlContext(type))
     return Object.fromEntries(
       Object.entries(written).map(([field, value]) => [field, value === MASK ? MASK : JSON.stringify(value)]),
     )
@@ -105,7 +83,7 @@ function toTexts(type: ContextRow['type'], written: Written): Data {
 
 function checkFields(type: ContextRow['type'], data: Data): void {
   if (!isIntegration(type)) return
-  const known = [...FIELDS[type].open, ...FIELDS[type].secret]
+  const known: readonly string[] = [...CONTEXT_FIELDS[type].open, ...CONTEXT_FIELDS[type].secret]
   const problems = Object.keys(data)
     .filter((field) => !known.includes(field))
     .map((field) => ({
@@ -115,8 +93,11 @@ function checkFields(type: ContextRow['type'], data: Data): void {
   if (type === 'git') problems.push(...oauthProblems(data))
   const isInRuntime = type === 'secret-store' && data['resourceName'] !== undefined
   if (isInRuntime) problems.push(...runtimeStoreProblems(data))
-  else if (data[REQUIRED[type]] === undefined)
-    problems.push({ path: `data.${REQUIRED[type]}`, message: `A ${type} context requires "${REQUIRED[type]}".` })
+  else if (data[REQUIRED_CONTEXT_FIELD[type]] === undefined)
+    problems.push({
+      path: `data.${REQUIRED_CONTEXT_FIELD[type]}`,
+      message: `A ${type} context requires "${REQUIRED_CONTEXT_FIELD[type]}".`,
+    })
   if (problems.length > 0) throw fault('request-invalid', { message: problems[0]?.message ?? '', problems })
 }
 
@@ -172,7 +153,7 @@ function mapSecrets(context: ContextRow, change: (place: Place, sealed: string) 
   return Object.fromEntries(
     Object.entries(stored).map(([field, value]) => [
       field,
-      isSecretField(context.type, field) ? change(contextPlace(context, field), value) : value,
+      isSecretContextField(context.type, field) ? change(contextPlace(context, field), value) : value,
     ]),
   )
 }
@@ -191,10 +172,10 @@ export interface ContextVariables {
 export function openContextVariables(vault: Vault, context: ContextRow): ContextVariables | undefined {
   if (isIntegration(context.type)) return undefined
   const data = openContextData(vault, context)
-  const values = isYaml(context.type)
+  const values = isYamlContext(context.type)
     ? Object.fromEntries(Object.entries(data).map(([field, json]) => [field, plainText(JSON.parse(json), json)]))
     : data
-  return { values, isSecret: isSecretField(context.type, '') }
+  return { values, isSecret: isSecretContextField(context.type, '') }
 }
 
 function plainText(value: unknown, json: string): string {
@@ -214,11 +195,12 @@ export function toContext(context: ContextRow): Context {
     data: Object.fromEntries(
       Object.entries(stored).map(([field, value]) => [
         field,
-        isSecretField(context.type, field) ? MASK : shownValue(context.type, value),
+        isSecretContextField(context.type, field) ? MASK : shownValue(context.type, value),
       ]),
     ),
     createdAt: context.created_at,
     updatedAt: context.updated_at,
+    ...(context.changed_by !== null && { changedBy: context.changed_by }),
     ...(expiresAt !== null && { expiresAt }),
     ...(expiresAt !== null && context.problem !== null && { problem: context.problem }),
   }
@@ -226,7 +208,7 @@ export function toContext(context: ContextRow): Context {
 
 /** Returns values of YAML contexts in their original shape. */
 function shownValue(type: ContextRow['type'], value: string): Context['data'][string] {
-  return isYaml(type) ? Shown.parse(JSON.parse(value)) : value
+  return isYamlContext(type) ? Shown.parse(JSON.parse(value)) : value
 }
 
 const Shown = ContextInput.shape.data.valueType

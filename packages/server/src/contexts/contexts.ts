@@ -1,6 +1,8 @@
 import { fault, newId } from '@windlass/kit'
 import type { Context, ContextInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { noteDetail } from '../audit/call.ts'
+import { describeChanges } from '../audit/describe-changes.ts'
 import { MASK } from '../secrets/mask.ts'
 import { deleteContext, findContext, listContexts, lockContext, saveContext } from '../store/account/contexts.ts'
 import type { ContextRow } from '../store/schema.ts'
@@ -14,6 +16,8 @@ export interface ContextPut {
   readonly name?: string | undefined
   readonly input: ContextInput
   readonly mustBeNew: boolean
+  /** Name of the caller. */
+  readonly by?: string | undefined
 }
 
 /**
@@ -22,7 +26,7 @@ export interface ContextPut {
  */
 export async function putContext(
   app: App,
-  { name, input, mustBeNew }: ContextPut,
+  { name, input, mustBeNew, by }: ContextPut,
   within?: Within<Context>,
 ): Promise<{ context: Context; isNew: boolean }> {
   await checkKubeconfig(app, input)
@@ -40,14 +44,29 @@ export async function putContext(
       is_default: input.isDefault ? 1 : 0,
       data: sealContextData(await app.vault.sealer(tx), owner, input.data, before),
       ...renewalOf(input, before, now),
+      changed_by: by ?? null,
       created_at: before?.created_at ?? now,
       updated_at: now,
     }
     await saveContext(tx, row)
     const context = toContext(row)
+    noteDetail(
+      describeChanges(row.name, before && fieldsOf(toContext(before)), { ...fieldsOf(context), ...replacedIn(context, input) }),
+    )
     await within?.(tx, context)
     return { context, isNew: before === undefined }
   })
+}
+
+/** Returns the fields of a context for the audit log, with secret ones masked. */
+function fieldsOf({ type, isDefault, data }: Context): Readonly<Record<string, unknown>> {
+  return { type, isDefault, ...data }
+}
+
+/** Returns which secret fields got a new value, which the masked data does not show. */
+function replacedIn({ data }: Context, input: ContextInput): Readonly<Record<string, string>> {
+  const fields = Object.keys(data).filter((field) => data[field] === MASK && input.data[field] !== MASK)
+  return Object.fromEntries(fields.map((field) => [field, 'a new value']))
 }
 
 /**

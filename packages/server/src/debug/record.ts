@@ -11,6 +11,7 @@ export function toRecord(row: TerminalRow): TerminalRecord {
     openedBy: row.opened_by,
     createdAt: row.created_at,
     inputSeq: row.in_seq,
+    outputSeq: row.out_seq,
     ...present({ endedAt: row.ended_at, exitCode: row.exit_code }),
   }
 }

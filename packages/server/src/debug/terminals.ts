@@ -22,8 +22,10 @@ import type { Tx, Within } from '../store/store.ts'
 import { editOpenBuild, requireHeld } from './debug.ts'
 import { toRecord } from './record.ts'
 
-/** Maximum unread bytes in one direction. Writers of more must wait. */
+/** Maximum unread input. Writers of more must wait. Bytes. */
 const MAX_UNREAD_BYTES = 262_144
+/** Output that is kept for readers, also after one has shown it: a page that is loaded again, or another person. Bytes. */
+const KEPT_BYTES = 262_144
 /** A reader that called within this time still reads the terminal. Milliseconds. */
 const WATCHED_MS = 15_000
 /** Output waits this long for the reader; after that, the oldest output is dropped. Milliseconds. */
@@ -58,6 +60,8 @@ export async function openTerminal(
       exit_code: null,
       in_seq: 0,
       out_seq: 0,
+      ack_seq: 0,
+      out_bytes: 0,
       seen_at: edit.now,
       created_at: edit.now,
       ended_at: null,
@@ -96,7 +100,6 @@ export async function getTerminal(
 export async function writeInput(app: App, { build_id: buildId, id }: TerminalRow, batch: TerminalInputBatch): Promise<number> {
   return app.store.write(async (tx) => {
     const row = await requireLocked(tx, id)
-    if (batch.ackSeq !== undefined) await deleteParts(tx, { terminal_id: id, direction: 'out' }, batch.ackSeq)
     const parts = batch.parts
       .map((part, index): TerminalPartRow => {
         const data = JSON.stringify(part)
@@ -109,7 +112,8 @@ export async function writeInput(app: App, { build_id: buildId, id }: TerminalRo
     const isNext = parts[0]?.seq === row.in_seq + 1
     if (isNext && row.ended_at === null) await insertParts(tx, parts)
     const last = isNext ? (parts.at(-1)?.seq ?? row.in_seq) : row.in_seq
-    await updateTerminal(tx, id, { in_seq: last, seen_at: app.clock.now() })
+    const shown = Math.min(Math.max(batch.ackSeq ?? 0, row.ack_seq), row.out_seq)
+    await updateTerminal(tx, id, { in_seq: last, ack_seq: shown, seen_at: app.clock.now() })
     return last
   })
 }
@@ -122,8 +126,8 @@ async function requireAttempt(tx: Tx, { build_id: buildId, attempt: number }: Te
 }
 
 /**
- * Stores output exactly once and returns the number of the last part. Waits while too much output is unread and a reader is connected. Without a
- * reader, drops the oldest parts. Throws `not-found`.
+ * Stores output exactly once and returns the number of the last part. The latest output is kept for readers. Waits while none of them has shown the
+ * oldest part and a reader is connected. Without a reader, drops the oldest parts. Throws `not-found`.
  */
 export async function takeOutput(
   app: App,
@@ -153,17 +157,31 @@ async function storeOutput(app: App, tx: Tx, { key, id, output, mustStore }: Sto
   if (row.build_id !== key.buildId || row.attempt !== key.attempt) throw notFound(id)
   await deleteParts(tx, { terminal_id: id, direction: 'in' }, output.ackSeq)
   if (output.seq !== row.out_seq + 1 || row.ended_at !== null) return row.out_seq
-  const side = { terminal_id: id, direction: 'out' } as const
-  if (output.output !== undefined && (await countPartBytes(tx.query, side)) > MAX_UNREAD_BYTES) {
-    const isWatched = app.clock.now() - row.seen_at < WATCHED_MS
-    if (isWatched && !mustStore) return undefined
-    await deleteParts(tx, side, (await listParts(tx.query, side, 0))[0]?.seq ?? 0)
-  }
   const data = output.output ?? ''
-  if (data !== '') await insertParts(tx, [{ ...side, build_id: row.build_id, seq: output.seq, data, bytes: data.length }])
-  await updateTerminal(tx, id, { out_seq: output.seq })
+  const isWatched = app.clock.now() - row.seen_at < WATCHED_MS
+  const kept = data === '' ? row.out_bytes : await makeRoom(tx, row, mustStore || !isWatched)
+  if (kept === undefined) return undefined
+  const part = { terminal_id: id, direction: 'out', build_id: row.build_id, seq: output.seq, data, bytes: data.length } as const
+  if (data !== '') await insertParts(tx, [part])
+  await updateTerminal(tx, id, { out_seq: output.seq, out_bytes: kept + data.length })
   if (output.end !== undefined) await endTerminal(app, tx, { row, end: output.end })
   return output.seq
+}
+
+/** Deletes the oldest output above the size that is kept. Returns the size of the rest; undefined if a reader would miss some. */
+async function makeRoom(tx: Tx, row: TerminalRow, mayDrop: boolean): Promise<number | undefined> {
+  if (row.out_bytes <= KEPT_BYTES) return row.out_bytes
+  const side = { terminal_id: row.id, direction: 'out' } as const
+  let kept = row.out_bytes
+  let last = 0
+  for (const { seq, bytes } of await listParts(tx.query, side, 0)) {
+    if (kept <= KEPT_BYTES) break
+    if (seq > row.ack_seq && !mayDrop) return undefined
+    kept -= bytes
+    last = seq
+  }
+  await deleteParts(tx, side, last)
+  return kept
 }
 
 async function endTerminal(app: App, tx: Tx, { row, end }: { row: TerminalRow; end: TerminalEnd }): Promise<void> {

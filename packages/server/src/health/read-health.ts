@@ -2,6 +2,7 @@
 import {
   judgeRuntime,
   judgeServer,
+  type AccountSettings,
   type AgentFacts,
   type Health,
   type PodFacts,
@@ -15,6 +16,7 @@ import { readHolders } from '../builds/list/limit-use.ts'
 import { freeShare } from '../builds/schedule/disk-space.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { listFullSince } from '../store/builds/waiting.ts'
+import { readFailedChecks } from '../agents/failed-checks.ts'
 import { isOnline, listAgents } from '../store/runtimes/agents.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
 import { listRejections, listStartWaits, type StartProblem } from '../store/runtimes/start-problems.ts'
@@ -33,7 +35,8 @@ interface Readings {
   readonly waits: readonly StartProblem[]
   readonly rejections: readonly StartProblem[]
   readonly fullSince: ReadonlyMap<string, number>
-  readonly isPaused: boolean
+  readonly settings: AccountSettings
+  readonly checks: Awaited<ReturnType<typeof readFailedChecks>>
   /** Reads the holders of limits at the first call. */
   holders(): ReturnType<typeof readHolders>
 }
@@ -59,7 +62,8 @@ export async function readServerHealth(app: App, runtimes: readonly Runtime[]): 
     logsFailSince: app.logs.failingSince(),
     freeShare: Math.min(bytes, files),
     minFreeShare: app.minFreeShare,
-    isPaused: readings.isPaused,
+    isPaused: readings.settings.pauseBuilds,
+    pauseReason: readings.settings.pauseReason,
     running: total('running'),
     waiting: total('waiting'),
   }
@@ -94,7 +98,8 @@ async function read(app: App): Promise<Readings> {
     waits: await listStartWaits(query, accountId),
     rejections: await listRejections(query, accountId, now - REJECTED_MS),
     fullSince: await listFullSince(query, accountId),
-    isPaused: (await readAccountSettings(query, accountId)).pauseBuilds,
+    settings: await readAccountSettings(query, accountId),
+    checks: await readFailedChecks(query, accountId, now),
   }
 }
 
@@ -107,6 +112,7 @@ async function judge(app: App, runtime: Runtime, readings: Readings): Promise<He
     problems.flatMap(({ runtime: name, message, ...problem }) =>
       name === runtime.name ? [{ ...problem, message: message ?? undefined }] : [],
     )
+  const agent = row && agentOf(app, row, readings)
   return judgeRuntime({
     now: readings.now,
     serverVersion: VERSION,
@@ -115,11 +121,15 @@ async function judge(app: App, runtime: Runtime, readings: Readings): Promise<He
     capacity,
     fullSince: readings.fullSince.get(runtime.name),
     nextMs: isFull ? await nextPlaceMs(app, holders) : undefined,
-    agent: row && agentOf(app, row, readings),
+    agent,
     pods: of(readings.waits),
     rejections: of(readings.rejections),
     pairProblem: runtime.warm?.problem,
-    isPaused: readings.isPaused,
+    isPaused: readings.settings.pauseBuilds,
+    pauseReason: readings.settings.pauseReason,
+    failedChecks: readings.checks.filter(
+      (one) => one.agent === agent?.name && (one.runtime === undefined || one.runtime === runtime.name),
+    ),
   })
 }
 

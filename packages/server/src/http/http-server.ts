@@ -19,7 +19,7 @@ import { readBody, releaseBody } from './body-pool.ts'
 import { parseJson } from './json-body.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { measureCall } from './measure-call.ts'
-import { isForPage, type Page } from './page.ts'
+import { documentAt, isForPage, type Page } from './page.ts'
 import { PAGE_HEADERS, problemPage } from './problem-page.ts'
 import { toFault, toProblem, unknownRoute } from './problem.ts'
 import { beginRepeatable, repeatKeyOf } from './replies.ts'
@@ -56,7 +56,7 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   server.setErrorHandler((error, request, reply) => sendProblem(app, { error, request, reply }))
   const { page } = options
   server.setNotFoundHandler(async (request, reply) => {
-    if (page !== undefined && isForPage(request)) return sendAsset(page.document, request, reply)
+    if (page !== undefined && isForPage(request)) return sendAsset(documentAt(page, request), request, reply)
     throw unknownRoute(request.method, shownUrl(request.url))
   })
   const admitFor = openBodyLimits(app, options.bodyMs)

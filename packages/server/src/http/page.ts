@@ -3,18 +3,24 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '@windlass/kit'
 import type { FastifyRequest } from 'fastify'
 import { documentOf, readAssets, type Asset } from './assets.ts'
 
 /** Where the built page is: beside a bundled program, or in the repository. */
 const FOLDERS = [join(import.meta.dirname, 'web'), join(import.meta.dirname, '../../../web/dist')] as const
 const DOCUMENT = 'index.html'
+/** The document of terminals has a policy of its own, so it is not a part of the page. */
+const TERMINAL_DOCUMENT = 'terminal.html'
+const TERMINAL_PATH = /^\/builds\/[^/]+\/terminals\/[^/]+$/
 
 export interface Page {
   /** Files that have an address of their own. */
   readonly assets: readonly Asset[]
   /** The document of all other addresses. */
   readonly document: Asset
+  /** The document of one terminal. Absent if the page is not built. */
+  readonly terminal?: Asset
   /** False if the page is not built, so that the document only says how to build it. */
   readonly isBuilt: boolean
 }
@@ -26,7 +32,14 @@ export function readPage(given?: string): Page {
   const assets = folder === undefined ? [] : readAssets(folder)
   const document = assets.find(({ path }) => path === DOCUMENT)
   if (document === undefined) return { assets: [], document: documentOf(NOT_BUILT), isBuilt: false }
-  return { assets: assets.filter((asset) => asset !== document), document, isBuilt: true }
+  const terminal = assets.find(({ path }) => path === TERMINAL_DOCUMENT)
+  return { assets: assets.filter((asset) => asset !== document), document, ...defined({ terminal }), isBuilt: true }
+}
+
+/** Returns the document of an address of the page. */
+export function documentAt({ document, terminal }: Page, { url }: Pick<FastifyRequest, 'url'>): Asset {
+  const [path = ''] = url.split('?')
+  return terminal !== undefined && TERMINAL_PATH.test(path) ? terminal : document
 }
 
 /** Addresses of APIs, probes and files. Unknown ones below them are problems, also for browsers. */

@@ -5,6 +5,7 @@ import { agentRoutes } from './routes/agent.ts'
 import { archiveRoutes } from './routes/archive.ts'
 import { annotationRoutes } from './routes/annotation.ts'
 import { buildRoutes } from './routes/build.ts'
+import { diskRoutes } from './routes/disk.ts'
 import { debugRoutes } from './routes/debug.ts'
 import { engineRoutes } from './routes/engine.ts'
 import { toOpenApi } from './openapi.ts'
@@ -70,6 +71,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...messageRoutes(app),
     ...notificationRoutes(app),
     ...agentResourceRoutes(app, authenticator),
+    ...diskRoutes(app),
     ...clusterRoutes(app),
     ...installationRoutes(app),
     ...runtimeRoutes(app),

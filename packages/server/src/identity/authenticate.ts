@@ -47,14 +47,25 @@ export interface Authenticator {
 
 /**
  * Caches keys and agents for a few seconds. Does not cache credentials of attempts: they expire when the attempt ends, which must take effect immediately.
- * `noteKeyUse` is called before each call with an API key.
+ * `noteKeyUse` is called before the first call with each API key, `noteEachUse` before each.
  */
 export function openAuthenticator(
   query: Query,
   vault: Pick<Vault, 'derive'>,
   noteKeyUse: (id: string) => Promise<void> = () => Promise.resolve(),
+  noteEachUse: (id: string) => void = () => undefined,
 ): Authenticator {
   const remembered = new Map<string, Remembered>()
+  const used = new Set<string>()
+
+  async function noteUse(actor: Actor): Promise<void> {
+    if (actor.kind !== 'key') return
+    noteEachUse(actor.id)
+    if (used.has(actor.id)) return
+    await noteKeyUse(actor.id)
+    if (used.size >= MAX_REMEMBERED) used.clear()
+    used.add(actor.id)
+  }
 
   async function lookUp({ id, secret }: Secret, now: number, expected: Permission): Promise<Credential | undefined> {
     const known = remembered.get(id)
@@ -79,7 +90,7 @@ export function openAuthenticator(
       const mayBeOver = expected === 'any-attempt' && known.actor.kind === 'attempt'
       if (known.isOver === true && !mayBeOver)
         throw fault('attempt-stale', { message: 'The attempt that this credential belongs to has ended.' })
-      if (known.actor.kind === 'key') await noteKeyUse(known.actor.id)
+      await noteUse(known.actor)
       return known.actor
     },
     forget: (id) => void remembered.delete(id),

@@ -1,23 +1,29 @@
-/** When API keys are used. */
+/** When API keys were last used. A use is stored at most every 30 seconds for each key and server, so that calls do not wait for it. */
 import { attempt } from '@windlass/kit'
 import type { App } from '../app.ts'
-import { recordKeyUse } from '../store/account/api-keys.ts'
-import { noteKeyUse as noteFirstKey } from './first-key.ts'
+import { listMeta, putMeta } from '../store/account/meta.ts'
+import { KEY_USE } from '../store/account/api-keys.ts'
+import type { Query } from '../store/store.ts'
 
-/** Minimum time between two records of the use of a key by one server. Milliseconds. */
-const RECORD_MS = 30_000
-const MAX_KEYS = 10_000
+const STORE_EVERY_MS = 30_000
+const MAX_NOTED = 10_000
 
-/** Returns what is called before each call with a key. A call is answered even if its time cannot be stored. */
-export function openKeyUse(app: App): (id: string) => Promise<void> {
-  const recorded = new Map<string, number>()
-  return async (id) => {
+/** Returns a function that notes a use of a key. It returns at once: a use that cannot be stored is lost. */
+export function openKeyUses(app: App): (id: string) => void {
+  const stored = new Map<string, number>()
+  return (id) => {
     const now = app.clock.now()
-    const last = recorded.get(id)
-    if (last !== undefined && now >= last && now - last < RECORD_MS) return
-    if (last === undefined) await noteFirstKey(app, id)
-    if (recorded.size >= MAX_KEYS) recorded.clear()
-    recorded.set(id, now)
-    await attempt(app.log, 'record of the use of a key', () => app.store.write((tx) => recordKeyUse(tx, id, now)))
+    const before = stored.get(id)
+    if (before !== undefined && now - before < STORE_EVERY_MS && now >= before) return
+    if (stored.size >= MAX_NOTED) stored.clear()
+    stored.set(id, now)
+    if (!app.closing.aborted)
+      void attempt(app.log, 'use of a key', () => app.store.write((tx) => putMeta(tx, KEY_USE + id, String(now))))
   }
+}
+
+/** Returns the time of the latest stored use of each key. Epoch milliseconds. */
+export async function readKeyUses(query: Query): Promise<ReadonlyMap<string, number>> {
+  const rows = await listMeta(query, KEY_USE)
+  return new Map(rows.map(({ key, value }) => [key.slice(KEY_USE.length), Number(value)]))
 }

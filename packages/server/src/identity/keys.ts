@@ -10,6 +10,7 @@ import type { Query, Tx, Within } from '../store/store.ts'
 import { manageableBy, type Actor, type KeyActor } from './actor.ts'
 import { toOwner } from './key-actor.ts'
 import { readScopes } from './key-scopes.ts'
+import { readKeyUses } from './key-use.ts'
 
 /** A key with its token, which only its creator gets. */
 export type CreatedKey = ApiKey & { token: string }
@@ -58,7 +59,7 @@ export function newKey(
   { id, hash }: Token,
 ): ApiKeyRow {
   const scopes = limit.length === 0 ? null : JSON.stringify(limit)
-  const times = { created_at: app.clock.now(), expires_at: expiresAt ?? null, used_at: null }
+  const times = { created_at: app.clock.now(), expires_at: expiresAt ?? null }
   const people = { user_id: owner?.id ?? null, created_by: createdBy ?? null }
   return { id, account_id: app.accountId, name, role, scopes, hash, ...people, ...times }
 }
@@ -69,7 +70,11 @@ export function toCreated(row: OwnedKey, { text }: Token): CreatedKey {
 
 /** Lists the keys that the actor may manage. */
 export async function listKeys(app: App, actor: Actor): Promise<ApiKey[]> {
-  return (await listManageable(app, app.store.query, actor)).map(toKey)
+  const uses = await readKeyUses(app.store.query)
+  return (await listManageable(app, app.store.query, actor)).map((row) => ({
+    ...toKey(row),
+    ...defined({ usedAt: uses.get(row.id) }),
+  }))
 }
 
 async function listManageable(app: App, query: Query, actor: Actor): Promise<OwnedKey[]> {
@@ -163,7 +168,6 @@ export function toKey(row: OwnedKey): ApiKey {
       owner: row.owner === undefined ? undefined : toOwner(row.owner),
       createdBy: row.created_by ?? undefined,
       expiresAt: row.expires_at ?? undefined,
-      usedAt: row.used_at ?? undefined,
     }),
   }
 }

@@ -7,7 +7,6 @@ import { defined, fault, parseToken, sha256, tokenMatches } from '@windlass/kit'
 import { higherRole, lowerRole, toRole, type InstallationRole, type Session } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
-import { recordKeyUse } from '../store/account/api-keys.ts'
 import {
   deleteSession,
   endSessionsOfKey,
@@ -87,7 +86,6 @@ async function noteUse(app: App, { row, hasCurrent }: Found): Promise<void> {
   if (now - row.seen_at < SEEN_MS && !isFirst) return
   await app.store.write(async (tx) => {
     await updateSession(tx, row.id, { seen_at: now })
-    if (row.user_id === null) await recordKeyUse(tx, row.key_id, now)
     if (isFirst) await replaceSecret(tx, row, { used_hash: row.hash })
   })
 }

@@ -6,6 +6,7 @@ import {
   DEFAULT_PARENT,
   layersOf,
   mergeAll,
+  type NamedLayer,
   type RuntimeLayer,
   type RuntimeSpec,
 } from '@windlass/protocol'
@@ -38,7 +39,14 @@ export function withParent(type: RuntimeRow['type'], layer: RuntimeLayer): Runti
 }
 
 /** Merges a layer with all that it extends. Throws `request-invalid` for missing parents, cycles, and an inconsistent result. */
-export function mergeRuntime(own: { readonly name: string; readonly layer: RuntimeLayer }, layers: Layers): RuntimeLayer {
+export function mergeRuntime(own: NamedLayer, layers: Layers): RuntimeLayer {
+  const merged = mergeAll(chainOf(own, layers).map(({ layer }) => layer))
+  requireConsistent(merged)
+  return merged
+}
+
+/** Returns a layer and all that it extends, lowest first. Throws `request-invalid` for missing parents and cycles. */
+export function chainOf(own: NamedLayer, layers: Layers): NamedLayer[] {
   const found = layersOf(own, (name) => layers.get(name))
   if ('problem' in found) {
     const chain = found.chain.join(' > ')
@@ -48,9 +56,8 @@ export function mergeRuntime(own: { readonly name: string; readonly layer: Runti
         : `spec.extends: runtime "${found.chain.at(-1)}" does not exist (${chain}).`
     throw fault('request-invalid', { message, hint: 'Correct `spec.extends`.' })
   }
-  const merged = mergeAll(found.layers)
-  requireConsistent(merged)
-  return merged
+  const { names } = found
+  return found.layers.map((layer, index) => ({ name: names[index] ?? own.name, layer }))
 }
 
 /** Checks what cannot be checked in a single layer. Throws `request-invalid` with all problems. */

@@ -1,4 +1,5 @@
-import type { RuntimeLayer } from '@windlass/protocol'
+/** Fields that only operators set. Callers who are not admins do not see them. */
+import { leavesOf, type Runtime, type RuntimeLayer } from '@windlass/protocol'
 
 const OF_RUNTIME = ['accounts', 'systemHybrid', 'environmentCertPath', 'isPublic', 'plan', 'nonComplete']
 const OF_SCHEDULER = ['internalInfra', 'clientCertPath', 'notCheckServerCa', 'dockerDaemonParams']
@@ -14,4 +15,12 @@ export function hideOperatorFields(spec: RuntimeLayer): RuntimeLayer {
       dockerDaemonScheduler: without(spec['dockerDaemonScheduler'], OF_SCHEDULER),
     }),
   }
+}
+
+/** Removes them from a runtime with its merged spec. */
+export function hideMergedFields(runtime: Runtime): Runtime {
+  const spec = hideOperatorFields(runtime.spec)
+  const shown = leavesOf(spec)
+  const origins = Object.entries(runtime.origins ?? {}).filter(([path]) => shown.has(path))
+  return { ...runtime, spec, origins: Object.fromEntries(origins) }
 }

@@ -1,12 +1,12 @@
 /** The versions of a runtime, and the differences between two of them. */
-import type { Runtime, RuntimeDiff, RuntimeLayer, RuntimeVersion } from '@windlass/protocol'
+import { originsOf, type Runtime, type RuntimeDiff, type RuntimeLayer, type RuntimeVersion } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { findRuntime, findRuntimeVersion, listRuntimeVersions } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
 import { diffLeaves } from './diff-leaves.ts'
-import { mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
+import { chainOf, mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
 import { hideOperatorFields } from './operator-fields.ts'
 import { showRuntime } from './show-runtimes.ts'
 
@@ -15,18 +15,29 @@ export interface VersionQuery {
   readonly merged?: boolean | undefined
 }
 
-/** Returns a runtime, by default its current version. With `merged`, its spec includes everything that it extends now. Throws `not-found`. */
+/**
+ * Returns a runtime, by default its current version. With `merged`, its spec includes everything that it extends now, with the layer of each value. Throws
+ * `not-found`.
+ */
 export async function showVersion(app: App, name: string, { version, merged = false }: VersionQuery): Promise<Runtime> {
   const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const shown = await showRuntime(app, row)
   const wanted = version ?? row.version
-  const spec = await readVersion(app, row, { version: wanted, merged })
-  if (wanted === row.version) return { ...shown, spec }
+  const read = merged ? await readMerged(app, row, wanted) : { spec: await readVersion(app, row, { version: wanted, merged }) }
+  if (wanted === row.version) return { ...shown, ...read }
   const old = requireFound(
     await findRuntimeVersion(app.store.query, row.id, wanted),
     `version ${wanted} of runtime "${row.name}"`,
   )
-  return { ...shown, spec, version: wanted, changedBy: old.changed_by, updatedAt: old.created_at }
+  return { ...shown, ...read, version: wanted, changedBy: old.changed_by, updatedAt: old.created_at }
+}
+
+/** Returns the merged spec of a version, and the layer that each of its values comes from. */
+async function readMerged(app: App, row: RuntimeRow, version: number): Promise<Required<Pick<Runtime, 'spec' | 'origins'>>> {
+  const layer = withParent(row.type, await readVersion(app, row, { version, merged: false }))
+  const own = { name: row.name, layer }
+  const layers = await readLayers(app.store.query, app.accountId)
+  return { spec: mergeRuntime(own, layers), origins: Object.fromEntries(originsOf(chainOf(own, layers))) }
 }
 
 async function readVersion(

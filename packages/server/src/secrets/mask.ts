@@ -1,2 +1,2 @@
 /** Shown instead of a stored secret; sending it back keeps the stored value. */
-export const MASK = '*****'
+export { MASK } from '@windlass/protocol'

@@ -22,6 +22,15 @@ export interface AgentRow {
   message: string | null
   /** Base URL at which it reaches the server; null if not known yet. */
   server_url: string | null
+  /** JSON: features of its last hello; null before the first, and for protocol v1. */
+  features: string | null
+  /** Number of the last report of disks of `instance`. */
+  disk_seq: number
+  disks_at: number | null
+  /** Disks that the last report left out. */
+  disks_hidden: number
+  /** JSON: runtimes whose disks it could not read, with messages. */
+  disks_failed: string | null
   /** Time of its latest call, within five seconds. */
   last_seen_at: number | null
   /** Time since which it calls without a pause. */

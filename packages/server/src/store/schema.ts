@@ -32,6 +32,7 @@ import type {
   UserRow,
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
+import type { AgentCheckRow, AgentJobRow, DiskRow } from './disk-rows.ts'
 import type { ChunkRow, DeadObjectRow, StreamMarksRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-rows.ts'
 import type { NotificationSchema } from './notification-rows.ts'
@@ -50,6 +51,7 @@ import type {
 import type { StatsSchema } from './stats-rows.ts'
 import type { TriggerSchema } from './trigger-rows.ts'
 
+export type * from './disk-rows.ts'
 export type * from './flag.ts'
 export type * from './log-rows.ts'
 export type * from './message-rows.ts'
@@ -102,6 +104,9 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   dead_object: DeadObjectRow
   task: TaskRow
   object_task: ObjectTaskRow
+  disk: DiskRow
+  agent_job: AgentJobRow
+  agent_check: AgentCheckRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow
@@ -216,6 +221,8 @@ export interface ContextRow {
   problem: string | null
   /** When the forge refused to renew the token; null if it did not. */
   refused_at: number | null
+  /** Null if an earlier version wrote it last. */
+  changed_by: string | null
   created_at: number
   updated_at: number
 }
@@ -519,13 +526,17 @@ export interface TerminalRow {
   /** Numbers of the last stored parts in both directions. */
   in_seq: number
   out_seq: number
+  /** Number of the last output that a reader has shown. */
+  ack_seq: number
+  /** Size of the stored output. */
+  out_bytes: number
   /** Time of the last call of its reader. */
   seen_at: number
   created_at: number
   ended_at: number | null
 }
 
-/** Data on its way between a user and an engine; deleted when the other side has received it. */
+/** Data between a user and an engine. Input is deleted when the engine has it; the latest output is kept for more readers. */
 export interface TerminalPartRow {
   terminal_id: string
   build_id: string

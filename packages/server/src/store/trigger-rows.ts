@@ -103,10 +103,8 @@ export interface DeliveryRow {
   late_heads: string | null
   /** JSON: ids of the projects for whose triggers a replay counts; null for all. */
   projects: string | null
-  /** How often the call was repeated. */
+  /** How often the forge repeated the call. */
   repeats: number
-  /** Null if it was not repeated since servers record it. */
-  repeated_at: number | null
   /** How often a server began to process it. */
   tries: number
   /** When a server may process it, again if it was interrupted; null if there is nothing left to do. */

@@ -17,8 +17,6 @@ export interface ApiKeyRow {
   created_at: number
   /** The key is refused from then on. */
   expires_at: number | null
-  /** Time of its latest call, within a minute; null if it was not used since servers record it. */
-  used_at: number | null
 }
 
 /** A user or a service account. */

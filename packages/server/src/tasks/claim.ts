@@ -1,7 +1,10 @@
 /** Claiming of tasks by agents: a held poll that is woken by new tasks. */
 import { defined, fault } from '@windlass/kit'
-import type { ClaimRequest, StartTask, Task } from '@windlass/protocol'
+import { JOBS_FEATURE, type AgentJob, type ClaimRequest, type StartTask, type Task } from '@windlass/protocol'
+import { z } from 'zod'
 import type { App } from '../app.ts'
+import { toAgentJob } from '../agents/jobs.ts'
+import { claimJobs, nextJobAt } from '../store/runtimes/agent-jobs.ts'
 import { calledAt, findAgentById, updateAgent } from '../store/runtimes/agents.ts'
 import { findAttempt } from '../store/builds/attempts.ts'
 import type { AgentRow } from '../store/schema.ts'
@@ -15,23 +18,50 @@ import { bootstrapOf, renderPair, renderTask } from './render.ts'
 /** Minimum time between two updates of an agent's `last_seen_at`. Milliseconds. */
 export const UPDATE_EVERY_MS = 5000
 
+export interface Claimed {
+  readonly tasks: Task[]
+  readonly jobs?: AgentJob[]
+}
+
 /**
- * Returns tasks for an agent. If there are none, waits up to `waitMs` for one. Each task is leased and handed out again with a higher revision if the
+ * Returns tasks and jobs for an agent. If there are none, waits up to `waitMs` for one. Each is leased and handed out again with a higher revision if the
  * lease expires. Throws `agent-fenced` if another process has taken over the identity.
  */
-export async function claim(app: App, agentId: string, request: ClaimRequest, signal: AbortSignal): Promise<Task[]> {
+export async function claim(app: App, agentId: string, request: ClaimRequest, signal: AbortSignal): Promise<Claimed> {
   // A held call does not show that the agent is alive, so it must call again well within its lease.
   const until = app.clock.monotonic() + Math.min(request.waitMs, app.timings.agentLeaseMs / 4)
   using watch = app.store.watch(taskTopic(agentId))
-  await requireEpoch(app, agentId, request.epoch)
+  const agent = await requireEpoch(app, agentId, request.epoch)
+  const takesJobs = hasFeature(agent, JOBS_FEATURE) && request.room > 0
   for (;;) {
     const dueMs = await nextDue(app, agentId)
     const tasks = request.room > 0 && dueMs <= 0 ? await claimNow(app, agentId, request.room) : []
+    const jobDueMs = takesJobs ? await nextJobDue(app, agentId) : Infinity
+    const jobs = jobDueMs <= 0 ? await claimJobsNow(app, agent) : []
     const rest = until - app.clock.monotonic()
-    if (tasks.length > 0 || rest <= 0 || signal.aborted) return tasks
-    await watch.next(Math.min(rest, app.store.pollMs, Math.max(5, dueMs)), signal)
+    if (tasks.length + jobs.length > 0 || rest <= 0 || signal.aborted) return { tasks, ...(jobs.length > 0 && { jobs }) }
+    await watch.next(Math.min(rest, app.store.pollMs, Math.max(5, dueMs), Math.max(5, jobDueMs)), signal)
     await readAgent(app, agentId, request.epoch)
   }
+}
+
+const Features = z.array(z.string())
+
+/** Whether the process of an agent announced a feature in its hello. */
+export function hasFeature({ features }: Pick<AgentRow, 'features'>, feature: string): boolean {
+  return features !== null && Features.parse(JSON.parse(features)).includes(feature)
+}
+
+/** Returns the time until the next job is due. Milliseconds. */
+async function nextJobDue(app: App, agentId: string): Promise<number> {
+  const now = app.clock.now()
+  const dueAt = await nextJobAt(app.store.query, agentId, now)
+  return dueAt === undefined ? Infinity : dueAt - now
+}
+
+async function claimJobsNow(app: App, agent: AgentRow): Promise<AgentJob[]> {
+  const rows = await app.store.write((tx) => claimJobs(tx, agent.id, app.clock.now()))
+  return Promise.all(rows.map((row) => toAgentJob(app, agent, row)))
 }
 
 /** Returns the agent and updates when it was last seen. Throws `agent-fenced` if the epoch is not the current one. */

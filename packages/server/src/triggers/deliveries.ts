@@ -6,8 +6,7 @@ import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { hidden } from '../identity/actor.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
-import { isWithin, type Places } from '../store/places.ts'
+import type { Places } from '../store/places.ts'
 import type { DeliveryRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
 import {
@@ -21,11 +20,11 @@ import {
 import { findWebhook, findWebhookById, listWebhooks } from '../store/triggers/webhooks.ts'
 import { DELIVERY_TOPIC, newDelivery } from './new-delivery.ts'
 import { showSender } from './sender.ts'
-import { maskBody, maskHeaders } from './mask-body.ts'
+import { findListedPipeline } from './of-pipeline.ts'
+import { showBody } from './shown-body.ts'
 import { readVerdicts, summarize } from './verdicts.ts'
 
 const MAX_WEBHOOKS = 10_000
-const Headers = z.record(z.string(), z.string())
 
 /**
  * Lists deliveries, newest first, with the cursor of the next page. A delivery belongs to no project. A caller with roles only in some places sees those that
@@ -40,18 +39,15 @@ export async function listDeliveryPage(
     query.webhook === undefined
       ? undefined
       : requireFound(await findWebhook(app.store.query, app.accountId, query.webhook), `webhook "${query.webhook}"`)
-  const pipeline =
-    query.pipeline === undefined
-      ? undefined
-      : requireFound(await findPipeline(app.store.query, app.accountId, query.pipeline), `pipeline "${query.pipeline}"`)
-  if (pipeline !== undefined && !isWithin(places, { project: pipeline.project_id, pipeline: pipeline.id })) throw hidden()
   const rows = await listDeliveries(app.store.query, {
     accountId: app.accountId,
     webhookId: webhook?.id,
     repo: query.repo?.toLowerCase(),
+    branch: query.branch,
     status: query.status,
-    outcome: query.outcome,
-    pipelineId: pipeline?.id,
+    // What became of a delivery as a whole tells about the triggers of other places: a caller with roles only in some gets what is seen from there.
+    ...(places === undefined && { reason: query.reason, built: query.built }),
+    pipelineId: await findListedPipeline(app, { pipeline: query.pipeline, places }),
     places,
     before: query.cursor === undefined ? undefined : readCursor(query.cursor),
     limit: query.limit,
@@ -60,10 +56,17 @@ export async function listDeliveryPage(
   const names = new Map(webhooks.map(({ id, name }) => [id, name]))
   const last = rows.length === query.limit ? rows.at(-1) : undefined
   const seen = await seenPipelines(app, rows, places)
+  const items = rows.map((row) => toDelivery(row, { webhook: names.get(row.webhook_id), seen }))
   return {
-    items: rows.map((row) => toDelivery(row, { webhook: names.get(row.webhook_id), seen })),
+    items: places === undefined ? items : items.filter((item) => isWanted(item, query)),
     ...(last !== undefined && { next: `${last.received_at}-${last.id}` }),
   }
+}
+
+/** Pages of such a filter can be short although there are more. */
+function isWanted({ reason, builds }: Delivery, query: Pick<z.output<typeof DeliveryQuery>, 'reason' | 'built'>): boolean {
+  const isBuilt = query.built === undefined || builds.length > 0 === query.built
+  return isBuilt && (query.reason === undefined || reason === query.reason)
 }
 
 function readCursor(text: string): { receivedAt: number; id: string } {
@@ -75,6 +78,9 @@ function readCursor(text: string): { receivedAt: number; id: string } {
     })
   return { receivedAt: Number(receivedAt), id }
 }
+
+/** Only headers that say what the event is are stored. */
+const Headers = z.record(z.string(), z.string())
 
 /** Names of the pipelines whose verdicts the caller may see; undefined for all. */
 type Seen = ReadonlySet<string> | undefined
@@ -94,14 +100,11 @@ export async function showDelivery(app: App, id: string, places?: Places): Promi
   const row = requireFound(found, `delivery ${id}`)
   const webhook = await findWebhookById(app.store.query, row.webhook_id)
   const shown = toDelivery(row, { webhook: webhook?.name, seen })
-  const headers = maskHeaders(Headers.parse(JSON.parse(row.headers)))
   return {
     ...shown,
     triggers: seenVerdicts(row, seen),
-    ...present({
-      body: row.body === null ? undefined : maskBody(row.body),
-      headers: Object.keys(headers).length === 0 ? undefined : headers,
-    }),
+    headers: Headers.parse(JSON.parse(row.headers)),
+    ...present({ body: row.body === null ? null : showBody(row.body) }),
   }
 }
 
@@ -166,7 +169,6 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
     ...showSender(row.forge),
     status: row.status,
     builds: verdicts.flatMap(({ buildId }) => buildId ?? []),
-    kind: row.polled === 1 ? 'missed' : row.forge === 'windlass' ? 'build' : 'call',
     repeats: row.repeats,
     receivedAt: row.received_at,
     ...present({
@@ -177,7 +179,6 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
       revision: row.revision,
       reason,
       message,
-      repeatedAt: row.repeated_at,
       replayOf: row.replay_of,
       isPolled: row.polled === 1 ? true : undefined,
       processedAt: row.processed_at,

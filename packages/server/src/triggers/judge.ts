@@ -1,4 +1,5 @@
 /** The rules of a trigger. Pure: an event and a trigger in, a result for each rule out. */
+import { defined } from '@windlass/kit'
 import { PatternError } from '@windlass/plan'
 import {
   TRIGGER_RULES,
@@ -18,6 +19,8 @@ const SKIP_TEXTS = ['[skip ci]', '[ci skip]', '[no ci]', '[skip codefresh]', '[c
 
 /** Maximum characters of a value in the text of a result. */
 const MAX_SHOWN = 120
+/** Maximum changed files in a result. */
+const MAX_SHOWN_FILES = 20
 /** Maximum changed files that are compared with a glob. More are treated as unknown. */
 const MAX_FILES = 3_000
 
@@ -47,20 +50,23 @@ function guarded(check: Check, trigger: GitTrigger, event: ForgeEvent): Omit<Rul
 }
 
 const CHECKS: Readonly<Record<TriggerRule, Check>> = {
-  disabled: ({ disabled }) => (disabled ? no('The trigger is disabled.') : yes('The trigger is enabled.')),
+  disabled: ({ disabled }) =>
+    disabled ? { ...no('The trigger is disabled.'), value: 'disabled', pattern: 'enabled' } : yes('The trigger is enabled.'),
 
   event({ events }, { names }) {
     const found = names.find((name) => events.includes(name))
-    const shown = names.join(', ')
-    return found === undefined ? no(`${shown} is not in ${events.join(', ')}.`) : yes(`${found} is in the list.`)
+    const value = names.join(', ')
+    const pattern = events.join(', ')
+    return { ...(found === undefined ? no(`${value} is not in ${pattern}.`) : yes(`${found} is in the list.`)), value, pattern }
   },
 
   'skip-text'(_trigger, { git: { commitMessage = '' } }) {
     const message = commitMessage.toLowerCase()
     const found = SKIP_TEXTS.find((text) => message.includes(text))
+    const sides = { value: short(commitMessage), pattern: `none of ${SKIP_TEXTS.join(', ')}` }
     return found === undefined
-      ? yes('The commit message contains no text that skips builds.')
-      : no(`The commit message contains ${found}.`)
+      ? { ...yes('The commit message contains no text that skips builds.'), ...sides }
+      : { ...no(`The commit message contains ${found}.`), ...sides }
   },
 
   fork(trigger, { pullRequest, comment, revision }) {
@@ -69,7 +75,8 @@ const CHECKS: Readonly<Record<TriggerRule, Check>> = {
       pullRequest.isFork === true
         ? 'The pull request comes from a fork'
         : 'The forge does not say whether the pull request comes from a fork'
-    if (!trigger.pullRequestAllowForkEvents) return no(`${from}, and the trigger does not allow forks.`)
+    if (!trigger.pullRequestAllowForkEvents)
+      return { ...no(`${from}, and the trigger does not allow forks.`), value: 'a fork', pattern: 'no fork' }
     // The build, and with it the approval, is for one commit. A branch could move before it is cloned.
     if (!isCommit(revision)) return no(`${from}, and its commit is not known. The webhook must also report pull requests.`)
     const [who, mayWrite] =
@@ -108,7 +115,7 @@ const CHECKS: Readonly<Record<TriggerRule, Check>> = {
       comment.authorMayWrite === false
         ? 'may not write to the repository'
         : 'is not known: the forge does not say what the author may do'
-    return no(`${comment.author} ${why}.`)
+    return { ...no(`${comment.author} ${why}.`), value: comment.author, pattern: 'may write to the repository' }
   },
 
   'modified-files'({ modifiedFilesGlob: written }, { files }) {
@@ -128,18 +135,32 @@ function takesAnyAuthor(events: readonly EventName[], names: readonly EventName[
 function checkFiles(written: string, files: readonly string[]): Omit<RuleResult, 'rule'> {
   const glob = readGlob(written)
   const shown = short(glob.isNegated ? written.trim().slice(1) : written)
-  for (const file of files) {
-    const found = matchingAlternative(glob, file)
-    if (glob.isNegated && found === undefined) return yes(`${short(file)} is outside of ${shown}.`)
-    if (!glob.isNegated && found !== undefined) return yes(`${short(file)} matches ${short(found)}.`)
+  const meet = (file: string): { file: string; part: string | undefined } => ({ file, part: matchingAlternative(glob, file) })
+  const decides = files.find((file) => (matchingAlternative(glob, file) === undefined) === glob.isNegated)
+  const deciding = decides === undefined ? undefined : meet(decides)
+  // The file that decides is always among those that are shown.
+  const others = files.filter((file) => file !== decides).slice(0, MAX_SHOWN_FILES - 1)
+  const shownFiles = [...(deciding === undefined ? [] : [deciding]), ...others.map(meet)]
+  const sides = {
+    value: `${files.length} changed ${files.length === 1 ? 'file' : 'files'}`,
+    pattern: short(written),
+    files: shownFiles.map(({ file, part }) => ({ file: short(file), ...defined({ part: part && short(part) }) })),
+  }
+  if (deciding !== undefined) {
+    const { file, part } = deciding
+    return {
+      ...yes(part === undefined ? `${short(file)} is outside of ${shown}.` : `${short(file)} matches ${short(part)}.`),
+      ...sides,
+    }
   }
   const some = files.slice(0, 3).map(short).join(', ')
-  const all = `${files.length} changed ${files.length === 1 ? 'file' : 'files'} (${some}${files.length > 3 ? ', …' : ''})`
-  return no(`None of ${all} ${glob.isNegated ? 'is outside of' : 'matches'} ${shown}.`)
+  const all = `${sides.value} (${some}${files.length > 3 ? ', …' : ''})`
+  return { ...no(`None of ${all} ${glob.isNegated ? 'is outside of' : 'matches'} ${shown}.`), ...sides }
 }
 
 function compared(holds: boolean, value: string, filter: string): Omit<RuleResult, 'rule'> {
-  return { holds, text: `"${short(value)}" ${holds ? 'matches' : 'does not match'} ${short(filter)}.` }
+  const text = `"${short(value)}" ${holds ? 'matches' : 'does not match'} ${short(filter)}.`
+  return { holds, text, value: short(value), pattern: short(filter) }
 }
 
 function short(text: string): string {

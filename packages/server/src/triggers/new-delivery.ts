@@ -27,7 +27,6 @@ export function newDelivery(
     polled: 0,
     late_heads: null,
     repeats: 0,
-    repeated_at: null,
     tries: 0,
     next_at: null,
     received_at: now,

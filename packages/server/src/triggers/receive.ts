@@ -34,10 +34,7 @@ export interface WebhookCall {
 export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id: string; isRepeat: boolean }> {
   const webhook = await findWebhookById(app.store.query, call.webhook)
   if (webhook === undefined)
-    throw fault('not-found', {
-      message: 'The webhook does not exist.',
-      hint: 'Remove it at the forge or registry, or create a new one.',
-    })
+    throw fault('not-found', { message: 'The webhook does not exist.', hint: 'Remove it at the forge, or create a new one.' })
   const reader = senderReader(webhook.forge)
   const headers = toHeaders(call.headers)
   const secret = app.vault.open(webhookPlace(webhook), webhook.secret)
@@ -70,7 +67,8 @@ export async function receiveDelivery(app: App, call: WebhookCall): Promise<{ id
       next_at: now,
     }
     const stored = await insertDelivery(tx, row)
-    if (!stored.isRepeat) tx.wake(DELIVERY_TOPIC)
+    // Pages that follow the account show also that a call was repeated.
+    tx.wake(DELIVERY_TOPIC)
     return stored
   })
 }
@@ -85,6 +83,7 @@ async function noteRefused(
     const now = app.clock.now()
     const row = newDelivery(webhook, { id: newId(now), now })
     await insertDelivery(tx, { ...row, key: `refused:${reason}`, status: 'refused', reason, processed_at: now })
+    tx.wake(DELIVERY_TOPIC)
   })
 }
 

@@ -4,6 +4,8 @@ import { GitTrigger, type PipelineTrigger, type TriggerInput } from '@windlass/p
 import { PatternError } from '@windlass/plan'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
+import { noteDetail } from '../audit/call.ts'
+import { describeChanges } from '../audit/describe-changes.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../pipelines/pipeline-use.ts'
@@ -54,6 +56,7 @@ export async function createTrigger(
     requireNewName(KIND, { pipeline, name: spec.name, others })
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
     await saveTrigger(tx, row)
+    noteDetail(describeChanges(`${pipeline.name}#${spec.name}`, undefined, spec))
     const shown = showTrigger({ ...row, pipeline: pipeline.name })
     await within?.(tx, shown)
     return shown
@@ -73,6 +76,7 @@ export async function putTrigger(app: App, id: string, { input, authorize }: Tri
     requireNewName(KIND, { pipeline, name: spec.name, others }, before)
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
     await saveTrigger(tx, row)
+    noteDetail(describeChanges(`${pipeline.name}#${spec.name}`, GitTrigger.parse(JSON.parse(before.spec)), spec))
     tx.wake(ELECT_TOPIC)
     return showTrigger({ ...row, pipeline: pipeline.name })
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
+import { nodeTransport } from '@windlass/kit'
 import {
   Build,
   createClient,
@@ -16,12 +16,12 @@ import {
   type TerminalInput,
 } from '@windlass/protocol'
 import { ensureImages } from '../../../../e2e/support/images.ts'
-import { removeBuilds } from '../../../../e2e/support/leftovers.ts'
 import { freePort } from '../../../../e2e/support/process.ts'
 import { letGo, UNTIL_LET_GO } from '../../../../e2e/support/steps.ts'
-import { KeySender, showOutput } from '../../../cli/src/debug/remote-terminal.ts'
-import { startEngine, type RunningEngine } from '../../../engine/src/index.ts'
+import { openKeySender, showOutput } from '../../../cli/src/debug/remote-terminal.ts'
+import type { RunningEngine } from '../../../engine/src/index.ts'
 import { startServer } from '../../src/index.ts'
+import { startDockerEngine } from '../support/docker-engine.ts'
 import { DATABASES, type Database } from '../support/stores.ts'
 import { openHttpScene, type HttpScene } from '../support/http-scene.ts'
 
@@ -43,23 +43,11 @@ interface Debugged extends AsyncDisposable {
 async function debug(scene: HttpScene, input: object, options: { engineUrl?: string; client?: Client } = {}): Promise<Debugged> {
   const client = options.client ?? scene.admin
   const build = await client.call('POST', '/v1/builds', Build, { body: input })
-  const [task] = await scene.agent.claim()
-  if (task?.kind !== 'start-attempt') throw new Error('no start task')
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-debug-'))
-  const engine = startEngine({
-    serverUrl: options.engineUrl ?? scene.server.url,
-    bootstrap: task.engine.bootstrap,
-    dockerEnv: process.env,
-    spoolDir: folder,
-    clock: systemClock,
-    log: silentLog,
-    toolsImage: images['TOOLS_IMAGE'],
-  })
-  await scene.agent.report(task, 'done')
+  const running = await startDockerEngine(scene, { toolsImage: images['TOOLS_IMAGE'], serverUrl: options.engineUrl })
   const state = (): Promise<DebugState> => client.call('GET', `/v1/builds/${build.id}/debug`, DebugState)
   return {
     build,
-    engine,
+    engine: running.engine,
     state,
     async held() {
       for (let n = 0; n < 1_200; n += 1) {
@@ -69,11 +57,7 @@ async function debug(scene: HttpScene, input: object, options: { engineUrl?: str
       }
       throw new Error('no step is held')
     },
-    async [Symbol.asyncDispose]() {
-      await engine.stop()
-      await removeBuilds([build.id])
-      await rm(folder, { recursive: true, force: true })
-    },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   }
 }
 
@@ -231,13 +215,13 @@ test('a terminal continues across a restart of the server, with every byte once 
     const shown = { seq: 0 }
     const over = new AbortController()
     const terminal = { client: scene.admin, buildId: run.build.id, record, signal: over.signal }
-    const sender = new KeySender(terminal, shown)
+    const sender = openKeySender(terminal)
     let text = ''
     const ended = (async () => {
       for await (const bytes of showOutput(terminal, shown)) text += bytes.toString()
     })()
     const until = (wanted: string): Promise<void> => expect.poll(() => text).toContain(wanted)
-    const type = (keys: string): void => sender.push({ keys: Buffer.from(keys).toString('base64') })
+    const type = (keys: string): void => sender.press(Buffer.from(keys))
     type('for n in $(seq 1 40); do echo "line $n."; sleep 0.05; done\r')
     await until('line 5.')
     await scene.server.close()

@@ -77,6 +77,11 @@ test('only the document of the terminal allows inline styles, and pages of the s
   const [page, terminal] = [await policyOf('/'), await policyOf('/terminal.html')]
   expect([...terminal.difference(page)]).toEqual(["style-src 'self' 'unsafe-inline'", "frame-ancestors 'self'"])
   expect([...page.difference(terminal)]).toEqual(["style-src 'self'", "frame-ancestors 'none'"])
+  const own = `/builds/${'a'.repeat(24)}/terminals/${'b'.repeat(24)}`
+  expect([...(await policyOf(own))]).toEqual([...terminal])
+  expect((await get(scene, own)).body).toContain('terminal')
+  for (const path of [`${own}/more`, `/builds/${'a'.repeat(24)}/terminals`])
+    expect([...(await policyOf(path))]).toEqual([...page])
   const { headers } = await get(scene, '/')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
   expect(headers.get('referrer-policy')).toBe('same-origin')

@@ -168,6 +168,11 @@ POST   /v1/agents                                                            adm
 GET    /v1/agents/{name}                                                     viewer      agent:read
 PUT    /v1/agents/{name}                                                     admin       agent:write
 PATCH  /v1/agents/{name}                                                     admin       agent:write
+GET    /v1/agents/{name}/checks                                              viewer      agent:read
+POST   /v1/agents/{name}/checks                                              admin       agent:write
+PUT    /v1/agents/{name}/checks                                              admin       agent:write
+GET    /v1/disks                                                             viewer      runtime:read
+DELETE /v1/disks/{id}                                                        admin       runtime:write
 POST   /v1/agents/{name}/token                                               admin       agent:write
 DELETE /v1/agents/{name}                                                     admin       agent:write
 GET    /v1/agent                                                             agent       -

@@ -213,6 +213,35 @@ test('a viewer does not see fields of the operator in merged specs and their dif
   }
 })
 
+test('a merged spec names the layer of each value, also of an older version, without hidden fields for a viewer', async () => {
+  await using scene = await openHttpScene()
+  const { admin } = scene
+  await admin.runtimeBases.put('system/corp', {
+    spec: { accounts: ['of-operator'], capacity: 7, runtimeScheduler: { envVars: { A: '1' } } },
+  })
+  const spec = { extends: ['system/corp', 'system/default'], capacity: 3 }
+  await admin.runtimes.create({ name: 'prod', type: 'fake', spec })
+  await admin.runtimes.put('prod', { name: 'prod', type: 'fake', spec: { extends: ['system/corp', 'system/default'] } })
+  const { origins = {} } = await admin.runtimes.get('prod', { query: { merged: true } })
+  expect(origins).toMatchObject({ accounts: 'system/corp', capacity: 'system/corp', 'runtimeScheduler.envVars.A': 'system/corp' })
+  expect(new Set(Object.values(origins))).toEqual(new Set(['system/corp', 'system/default', 'prod']))
+  expect((await admin.runtimes.get('prod', { query: { merged: true, version: 1 } })).origins).toMatchObject({ capacity: 'prod' })
+  expect((await admin.runtimes.get('prod')).origins).toBeUndefined()
+  const { token } = await admin.keys.create({ name: 'viewer', role: 'viewer' })
+  const shown = await scene.nobody.withToken(token).runtimes.get('prod', { query: { merged: true } })
+  expect(shown.origins).toMatchObject({ capacity: 'system/corp' })
+  expect(shown.origins).not.toHaveProperty('accounts')
+})
+
+test('an agent shows how many tasks it has taken and not reported', async () => {
+  await using scene = await openHttpScene()
+  await scene.submit()
+  const [task] = await scene.agent.claim()
+  expect((await scene.admin.agents.get('agent')).tasks).toBe(1)
+  if (task !== undefined) await scene.agent.report(task, 'done')
+  expect((await scene.admin.agents.get('agent')).tasks).toBe(0)
+})
+
 test('a pipeline that named a deleted runtime uses the default one (R209)', async () => {
   await using scene = await openHttpScene()
   await scene.admin.call('POST', '/v1/runtimes', Runtime, { body: { name: 'gone', agent: 'agent' } })

@@ -231,6 +231,44 @@ describe.each(DATABASES)('lists of builds on $name', ({ open }) => {
     expect(await progress()).toEqual({ total: 2, done: 2, failed: 1 })
   })
 
+  test('shows the usual time of builds that run: the median of the last 20 successful builds of their pipeline', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openScene(app)
+    await put(app, 'shop/app')
+    const run = async (minutes: number, status: 'success' | 'error' = 'success'): Promise<void> => {
+      const key = await runAttempt(scene, await submit(scene, { pipeline: 'shop/app', document: undefined }))
+      await say(app, key, started)
+      clock.advance(minutes * 60_000)
+      await say(app, key, ended(status))
+    }
+    for (const minutes of [9, 2, 7, 4]) await run(minutes)
+    await run(50, 'error')
+    const first = await submit(scene, { pipeline: 'shop/app', document: undefined })
+    const key = await runAttempt(scene, first)
+    await say(app, key, started)
+    expect((await list(app, { number: first.number }))[0]).not.toHaveProperty('usualMs')
+    await run(3)
+    clock.advance(60_000)
+    expect((await list(app, { number: first.number }))[0]?.usualMs).toBe(4 * 60_000)
+    await say(app, key, ended('success'))
+    expect((await list(app, { number: first.number }))[0]).not.toHaveProperty('usualMs')
+  })
+
+  test('shows that the debugger holds a step of a build, and since when', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const build = await submit(scene)
+    const key = await runAttempt(scene, build)
+    await say(app, key, started, { type: 'step.started', step: 'one', try: 1 })
+    expect((await list(app))[0]?.waiting).toBeUndefined()
+    await say(app, key, { type: 'step.waiting', step: 'one', reason: 'debugger', phase: 'before' })
+    const [item] = await list(app)
+    expect(item).toMatchObject({ status: 'running', waiting: { reason: 'debugger', since: expect.any(Number) } })
+    expect(item?.progress).toEqual({ total: 2, done: 0, failed: 0, current: 'one' })
+  })
+
   test('shows what builds wait for: the limit, its holders and the place', async () => {
     await using held = await openTestApp(database)
     const { app } = held

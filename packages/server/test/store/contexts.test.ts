@@ -2,6 +2,7 @@ import { ContextInput, PipelineInput, type Context } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
+import { showContext } from '../../src/contexts/context-use.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putProject } from '../../src/pipelines/projects.ts'
@@ -48,6 +49,33 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     database = await open()
   })
   afterAll(() => database[Symbol.asyncDispose]())
+
+  test('names the pipelines that use a context, and who wrote it last', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const input = ContextInput.parse({ name: 'my_registry', type: 'registry', data: { domain: 'registry.example.com' } })
+    await putContext(app, { input, mustBeNew: true, by: 'mira' })
+    const step = (line: string): string => `steps:\n  push:\n    type: push\n    ${line}\n`
+    const documents = {
+      'team/imported': 'steps: {}',
+      'team/quoted': step("registry: 'my_registry' # ours"),
+      'team/listed': step('registries: [other, my_registry]'),
+      'team/longer': step('registry: my_registry2'),
+      'team/similar': step('registry: myXregistry'),
+      'team/prose': step('title: pushes to my_registry at night'),
+    }
+    for (const [name, document] of Object.entries(documents))
+      await putPipeline(app, {
+        input: PipelineInput.parse({ name, document, ...(name === 'team/imported' && { contexts: ['my_registry'] }) }),
+        precondition: {},
+      })
+    expect(await showContext(app, 'my_registry')).toMatchObject({
+      changedBy: 'mira',
+      usedBy: { total: 3, pipelines: ['team/imported', 'team/listed', 'team/quoted'] },
+    })
+    await putContext(app, { input, mustBeNew: false, by: 'jo' })
+    expect(await showContext(app, 'my_registry')).toMatchObject({ changedBy: 'jo' })
+  })
 
   test('provides variables from all four types of shared configuration, the secret ones as secrets (P132)', async () => {
     await using held = await openTestApp(database)

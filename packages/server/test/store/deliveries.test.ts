@@ -65,47 +65,53 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
     ])
   })
 
-  test('lists refused and repeated calls, by outcome and by pipeline', async () => {
-    await using held = await openTestApp(database)
-    const { app, clock } = held
-    const webhook = await addWebhook(app)
-    for (const name of ['a/main', 'a/dev']) await addPipeline(app, name)
-    await addTrigger(app, 'a/main', { branchRegex: '/^main$/' })
-    await addTrigger(app, 'a/dev', { branchRegex: 'dev', repo: 'acme/other' })
-    const built = await deliver(app, webhook, githubPush(), { id: 'one' })
-    clock.advance(19_000)
-    expect(await deliver(app, webhook, githubPush(), { id: 'one' })).toEqual({ id: built.id, isRepeat: true })
-    const none = await deliver(app, webhook, githubPush({ ref: 'refs/heads/wip' }), { id: 'two' })
-    const call = { webhook: webhook.id, ...githubCall({ secret: 'wrong' }, githubPush()) }
-    for (let n = 0; n < 2; n += 1) await expect(receiveDelivery(app, call)).rejects.toMatchObject({ code: 'signature-wrong' })
-    await processDeliveries(app)
-    const shown = await page(app)
-    expect(shown).toHaveLength(3)
-    expect(shown.find(({ id }) => id === built.id)).toMatchObject({ kind: 'call', repeats: 1, repeatedAt: clock.now() })
-    expect(shown.find(({ status }) => status === 'refused')).toMatchObject({ reason: 'signature-wrong', repeats: 1 })
-    const ids = async (query: object) => (await page(app, query)).map(({ id }) => id)
-    expect(await ids({ outcome: 'builds' })).toEqual([built.id])
-    expect(await ids({ outcome: 'no-build' })).toHaveLength(2)
-    expect((await ids({ pipeline: 'a/main' })).toSorted()).toEqual([built.id, none.id].toSorted())
-    expect(await ids({ pipeline: 'a/dev' })).toEqual([])
-    await expect(page(app, { pipeline: 'a/none' })).rejects.toMatchObject({ code: 'not-found' })
-  })
-
-  test('shows bodies without secrets, and replays them with their secrets', async () => {
+  test('lists deliveries by pipeline, branch, reason and whether they built', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const webhook = await addWebhook(app)
-    await addPipeline(app, 'a/main')
-    await addTrigger(app, 'a/main')
-    const body = { ...githubPush(), hook: { secret: 's3cret' } }
-    const { id } = await deliver(app, webhook, body)
+    for (const name of ['a/main', 'a/dev']) await addPipeline(app, name)
+    await addTrigger(app, 'a/main', { branchRegex: '/^main$/' })
+    await deliver(app, webhook, githubPush())
     await processDeliveries(app)
-    const shown = await showDelivery(app, id)
-    expect(JSON.parse(shown.body ?? '')).toMatchObject({ ref: 'refs/heads/main', hook: { secret: '*****' } })
-    expect(shown.headers).toMatchObject({ 'x-github-event': 'push' })
-    const replay = await replayDelivery(app, { id })
-    const stored = await app.store.query.selectFrom('delivery').select('body').where('id', '=', replay.id).executeTakeFirst()
-    expect(JSON.parse(stored?.body ?? '')).toMatchObject({ hook: { secret: 's3cret' } })
+    await addTrigger(app, 'a/dev', { branchRegex: 'next' })
+    await deliver(app, webhook, githubPush({ ref: 'refs/heads/dev' }))
+    await processDeliveries(app)
+    const branches = async (query: object): Promise<(string | undefined)[]> =>
+      (await page(app, query)).map(({ branch }) => branch)
+    expect(await branches({})).toEqual(['dev', 'main'])
+    expect(await branches({ branch: 'main' })).toEqual(['main'])
+    expect(await branches({ built: true })).toEqual(['main'])
+    expect(await branches({ built: false })).toEqual(['dev'])
+    expect(await branches({ reason: 'branch' })).toEqual(['dev'])
+    expect(await branches({ pipeline: 'a/dev' })).toEqual(['dev'])
+    expect(await branches({ pipeline: 'a/main', built: true })).toEqual(['main'])
+    await expect(page(app, { pipeline: 'a/none' })).rejects.toMatchObject({ code: 'not-found' })
+    // A caller with a role for one pipeline learns nothing about what others built.
+    const [dev] = await app.store.query.selectFrom('pipeline').select('id').where('name', '=', 'a/dev').execute()
+    const places = { projects: [], pipelines: [dev?.id ?? ''] }
+    expect((await listDeliveryPage(app, { limit: 50, built: true }, places)).items).toEqual([])
+    expect((await listDeliveryPage(app, { limit: 50, built: false }, places)).items).toMatchObject([{ branch: 'dev' }])
+  })
+
+  test('shows what each rule compared, the headers of the call, and its body without credentials', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const webhook = await addWebhook(app)
+    await addPipeline(app, 'a/docs')
+    await addTrigger(app, 'a/docs', { branchRegex: 'main', modifiedFilesGlob: '{docs/**,src/**}' })
+    const { id } = await deliver(app, webhook, githubPush({ access_token: 'hunter2' }), { id: 'one' })
+    await processDeliveries(app)
+    const { triggers, headers, body } = await showDelivery(app, id)
+    const ruleOf = (name: string): unknown => triggers?.[0]?.rules.find(({ rule }) => rule === name)
+    expect(ruleOf('branch')).toMatchObject({ holds: true, value: 'main', pattern: 'main' })
+    expect(ruleOf('modified-files')).toMatchObject({
+      value: '2 changed files',
+      pattern: '{docs/**,src/**}',
+      files: [{ file: 'src/new.ts', part: 'src/**' }, { file: 'README.md' }],
+    })
+    expect(headers).toEqual({ 'x-github-event': 'push', 'x-github-delivery': 'one' })
+    expect(body).toContain('"access_token":"*****"')
+    expect(body).not.toContain('hunter2')
   })
 
   test('sets the variables of the event, and puts its body on the volume of the build (P152)', async () => {

@@ -2,14 +2,14 @@
 import { newId } from '@windlass/kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAuthenticator } from '../../src/identity/authenticate.ts'
-import { openKeyUse } from '../../src/identity/key-use.ts'
+import { openKeyUses } from '../../src/identity/key-use.ts'
 import { createKey, deleteKey, listKeys } from '../../src/identity/keys.ts'
 import type { Actor } from '../../src/identity/actor.ts'
 import { DATABASES, openTestApp, type Database, type TestApp } from '../support/stores.ts'
 
 /** Returns what a server of the database uses to check keys. */
 function replica({ app }: TestApp) {
-  const authenticator = openAuthenticator(app.store.query, app.vault, openKeyUse(app))
+  const authenticator = openAuthenticator(app.store.query, app.vault, undefined, openKeyUses(app))
   return { call: (token: string) => authenticator.authenticate(token, app.clock.now()), forget: authenticator.forget }
 }
 
@@ -37,7 +37,7 @@ describe.each(DATABASES)('keys on $name', ({ open }) => {
     await expect(other.call(token)).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('records the use of a key within a minute, and never an earlier time (W085)', async () => {
+  test('records the use of a key within a minute (W085)', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
     const [one, other] = [replica(held), replica(held)]
@@ -45,13 +45,13 @@ describe.each(DATABASES)('keys on $name', ({ open }) => {
     const usedAt = async () => (await listKeys(app, ADMIN)).find(({ name }) => name === 'ci')?.usedAt
     expect(await usedAt()).toBeUndefined()
     await one.call(token)
-    expect(await usedAt()).toBe(clock.now())
+    await expect.poll(usedAt).toBe(clock.now())
     for (let n = 0; n < 20; n += 1) {
       clock.advance(7_000)
       await one.call(token)
-      expect(clock.now() - ((await usedAt()) ?? 0)).toBeLessThan(60_000)
+      await expect.poll(async () => clock.now() - ((await usedAt()) ?? 0)).toBeLessThan(60_000)
     }
     await other.call(token)
-    expect(await usedAt()).toBe(clock.now())
+    await expect.poll(usedAt).toBe(clock.now())
   })
 })

@@ -66,7 +66,7 @@ describe.each(DATABASES)('limits on $name', ({ open }) => {
     const lists = await Promise.all(
       Array.from({ length: 8 }, () => claim(held.app, scene.agentId, { epoch: scene.epoch, room: 10, waitMs: 0 }, signal)),
     )
-    const ids = lists.flat().map(({ id }) => id)
+    const ids = lists.flatMap(({ tasks }) => tasks).map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     const rest = await take(scene)
     expect(ids.length + rest.length).toBe(40)

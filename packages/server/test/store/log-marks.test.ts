@@ -78,7 +78,7 @@ describe.each(DATABASES)('marks of logs on $name', ({ open }) => {
     expect(await findMarks(app.store.query, key)).toBeUndefined()
   })
 
-  test('finds exactly the lines that differ, whatever times, ids and paths the logs have', async () => {
+  test('finds exactly the 14 lines that differ, whatever times, ids and paths the logs have (W052)', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const scene = await openScene(app)

@@ -7,6 +7,8 @@ import { decideApproval } from '../../src/builds/lifecycle/approve.ts'
 import { elect } from '../../src/builds/schedule/elect.ts'
 import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
 import { awaitCommands, heartbeat } from '../../src/builds/engine/engine-link.ts'
+import { readServerHealth } from '../../src/health/read-health.ts'
+import { listShownRuntimes } from '../../src/runtimes/show-runtimes.ts'
 import { terminateBuild } from '../../src/builds/lifecycle/terminate.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import type { BuildRow } from '../../src/store/schema.ts'
@@ -121,6 +123,24 @@ describe.each(DATABASES)('limits and policies on $name', ({ open }) => {
     await elect(app)
     expect(await statusesOf(app, builds)).toEqual(['elected', 'pending'])
     expect(await show(app, builds[1]?.id ?? '')).toMatchObject({ reason: 'account-limit' })
+  })
+
+  test('every build that waits for the end of a pause repeats its reason, also one that changes during the pause', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const builds = [await submit(scene), await submit(scene)]
+    const messages = (): Promise<unknown[]> => Promise.all(builds.map(async ({ id }) => (await show(app, id)).message))
+    await putAccountSettings(app, AccountSettings.parse({ pauseBuilds: true, pauseReason: 'upgrade of the database' }))
+    await elect(app)
+    const first = 'New builds of the account are paused: upgrade of the database'
+    expect(await messages()).toEqual([first, first])
+    await putAccountSettings(app, AccountSettings.parse({ pauseBuilds: true, pauseReason: 'a move of the cluster' }))
+    const second = 'New builds of the account are paused: a move of the cluster'
+    expect(await messages()).toEqual([second, second])
+    expect((await readServerHealth(app, await listShownRuntimes(app))).sentence).toBe(
+      'New builds are paused: a move of the cluster. 2 builds wait.',
+    )
   })
 
   test.each([

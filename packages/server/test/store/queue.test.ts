@@ -158,6 +158,9 @@ describe.each(DATABASES)('views over all builds on $name', ({ open }) => {
       { build: { number: 1 }, decision: 'approved', by: { name: 'ann' }, comment: 'fine', may: false },
       { build: { number: 3 } },
     ])
+    expect(await numbers({ pipeline: 'blog/site' })).toEqual([2])
+    expect(await numbers({ state: 'decided', pipeline: 'shop/app' })).toEqual([1, 3])
+    expect(await numbers({ state: 'decided', pipeline: 'blog/site' })).toEqual([])
     const { next } = await page({ state: 'decided', limit: 1 })
     expect(await numbers({ state: 'decided', cursor: next })).toEqual([3])
     expect(await numbers({ state: 'decided' }, await memberOf(app, 'blog', 'admin'))).toEqual([])

@@ -112,5 +112,5 @@ describe.each(DATABASES)('a store full of builds on $name', ({ open }) => {
 
 async function pollOfAgent(app: App): Promise<unknown> {
   const agent = await app.store.query.selectFrom('agent').selectAll().where('name', '=', 'agent').executeTakeFirstOrThrow()
-  return claim(app, agent.id, { epoch: agent.epoch, room: 10, waitMs: 0 }, new AbortController().signal)
+  return (await claim(app, agent.id, { epoch: agent.epoch, room: 10, waitMs: 0 }, new AbortController().signal)).tasks
 }

@@ -59,7 +59,7 @@ const never = new AbortController().signal
 
 /** Claims the available tasks of the agent. */
 export async function take({ app, agentId, epoch }: Scene): Promise<Task[]> {
-  return claim(app, agentId, { epoch, room: 100, waitMs: 0 }, never)
+  return (await claim(app, agentId, { epoch, room: 100, waitMs: 0 }, never)).tasks
 }
 
 export async function report(

@@ -2,12 +2,12 @@
  * Removes unused disks of clouds. A removal is only requested on the volume; the provisioner removes the disk. The request is a
  * compare-and-swap write, so a build that chooses the disk at the same moment and writes first keeps it.
  */
-import { isFault, type Clock, type Logger } from '@windlass/kit'
+import type { Clock, Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import { LABEL } from '@windlass/protocol'
 import { judgeDisk, type UnusedDisk, type UnusedRules, type Verdict } from '../clean/unused.ts'
-import { isClaimed } from '../pool/disk.ts'
 import { DISK_LABEL, NOTE } from '../pool/notes.ts'
+import { requestDiskRemoval } from '../pool/request-removal.ts'
 import { isDoomed, lastUsedAt, localPathOf, mountCountOf, toVolume, type Volume } from '../pool/volume.ts'
 import { maxRemovals } from './removal-limit.ts'
 
@@ -58,28 +58,15 @@ export async function removeUnusedDisks(options: UnusedDisksOptions): Promise<Su
 /** Reads the volume again: it must still be unused, and the claim that it names must be gone. */
 async function requestRemoval(options: UnusedDisksOptions, name: string): Promise<Verdict | 'changed'> {
   const { kube, clock, rules, dryRun, signal } = options
-  const ref = { kind: 'PersistentVolume', name } as const
-  const found = await kube.find(ref, signal)
-  if (found === undefined) return 'changed'
-  const volume = toVolume(found)
-  const verdict = judgeDisk(readDisk(volume), rules, clock.now())
-  if (verdict !== 'remove') return verdict
-  if (await isClaimed(kube, volume, signal)) return 'in-use'
-  if (dryRun) return 'remove'
-  const patch = {
-    metadata: {
-      resourceVersion: volume.metadata.resourceVersion,
-      annotations: { [NOTE.removing]: new Date(clock.now()).toISOString() },
-    },
-    spec: { persistentVolumeReclaimPolicy: 'Delete' },
+  let verdict: Verdict = 'remove'
+  const keeps = (volume: Volume): string | undefined => {
+    verdict = judgeDisk(readDisk(volume), rules, clock.now())
+    return verdict === 'remove' ? undefined : verdict
   }
-  try {
-    await kube.patch(ref, patch, { signal })
-    return 'remove'
-  } catch (error) {
-    if (isFault(error, 'conflict', 'not-found')) return 'changed'
-    throw error
-  }
+  const { outcome } = await requestDiskRemoval({ kube, clock, name, keeps, dryRun, signal })
+  if (outcome === 'kept') return verdict
+  if (outcome === 'in-use') return 'in-use'
+  return outcome === 'requested' ? 'remove' : 'changed'
 }
 
 function readDisk(volume: Volume): UnusedDisk {

@@ -41,8 +41,10 @@ export function reservation(volume: Volume, claim: DiskClaim, now: number): Reco
   }
 }
 
-/** Returns the volume of a new disk, reserved for its claim. Its name is the same on every attempt for this claim. */
-export function newVolume(disk: NewDisk, claim: DiskClaim, now: number): KubeObject {
+/**
+ * Returns the volume of a new disk, reserved for its claim. Its name is the same on every attempt for this claim. `why` says why no other disk was used.
+ */
+export function newVolume(disk: NewDisk, claim: DiskClaim, now: number, why?: string): KubeObject {
   const retention = claim.claim.metadata.annotations?.[CLAIM_NOTE.retention]
   return {
     apiVersion: 'v1',
@@ -61,7 +63,7 @@ export function newVolume(disk: NewDisk, claim: DiskClaim, now: number): KubeObj
         [NOTE.created]: new Date(now).toISOString(),
         [NOTE.backendId]: disk.id,
         [NOTE.unconfirmed]: 'true',
-        ...defined({ [NOTE.retention]: retention }),
+        ...defined({ [NOTE.retention]: retention, [NOTE.why]: why }),
         ...disk.annotations,
       },
     },
@@ -110,5 +112,9 @@ function isOfDisk(key: string): boolean {
 }
 
 function useNotes(claim: DiskClaim, now: number): Record<string, string> {
-  return { [NOTE.lastUsed]: new Date(now).toISOString(), [NOTE.build]: claim.request.labels[LABEL.build] ?? '' }
+  return {
+    [NOTE.lastUsed]: new Date(now).toISOString(),
+    [NOTE.build]: claim.request.labels[LABEL.build] ?? '',
+    [NOTE.selector]: claim.request.selector.join(','),
+  }
 }

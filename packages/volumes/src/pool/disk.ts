@@ -14,6 +14,7 @@ import { chooseDisks } from './choose-disk.ts'
 import type { DiskMaker } from './maker.ts'
 import { NOTE } from './notes.ts'
 import { isSchedulable, onNode } from './placement.ts'
+import { whyNewDisk } from './why-new.ts'
 import { toVolume, type Volume } from './volume.ts'
 import type { DiskClaim } from './claim.ts'
 
@@ -172,7 +173,9 @@ class RetainedDisks implements DiskPool {
   async #create(claim: DiskClaim, signal: AbortSignal): Promise<Volume> {
     const disk = await this.#options.maker.make(claim, signal)
     signal.throwIfAborted()
-    const volume = toVolume(await this.#kube.apply(newVolume(disk, claim, this.#clock.now()), [], NEVER))
+    const now = this.#clock.now()
+    const why = whyNewDisk(this.#options.known?.() ?? this.#volumes, claim, now)
+    const volume = toVolume(await this.#kube.apply(newVolume(disk, claim, now, why), [], NEVER))
     if (volume.spec.claimRef?.uid !== claim.claim.metadata.uid)
       throw fault('conflict', { message: `The volume ${volume.metadata.name} already exists for another claim.` })
     return volume

@@ -26,6 +26,10 @@ export const NOTE = {
   removing: 'windlass.io/removing-since',
   /** On a new disk until its claim was seen after the creation; no build takes it before that. */
   unconfirmed: 'windlass.io/unconfirmed',
+  /** Why the disk was made instead of using another one. */
+  why: 'windlass.io/created-because',
+  /** Comma-separated label keys that were compared when a build took the disk. */
+  selector: 'windlass.io/reuse-selector',
   /** Zone of a cloud disk. */
   zone: 'windlass.io/zone',
   /** Provisioner of the volume; Kubernetes leaves the removal to it. */

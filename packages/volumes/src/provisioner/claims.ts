@@ -7,7 +7,6 @@ import type { KubeObject } from '@windlass/kube'
 import { CLAIM_NOTE, LABEL } from '@windlass/protocol'
 import type { Backend } from '../backends/backend.ts'
 import { TAG } from '../backends/backend.ts'
-import { REFUSALS, refusalOf, type Refusal } from '../pool/choose-disk.ts'
 import { overlooksClaim, TOUCH_MS, touchClaims } from '../pool/bound.ts'
 import { confirmDisk, isClaimed, openDiskPool, type Disk, type DiskPool } from '../pool/disk.ts'
 import { claimKey, type DiskMaker } from '../pool/maker.ts'
@@ -15,6 +14,7 @@ import { NOTE } from '../pool/notes.ts'
 import { acceptsPod, isWithinReach, Placement, ZONE_LABEL, zoneAskedFor } from '../pool/placement.ts'
 import { placementOf, requestOf, type Claim } from '../pool/request.ts'
 import type { Volume } from '../pool/volume.ts'
+import { whyNewDisk } from '../pool/why-new.ts'
 import { messageOf } from './events.ts'
 import { backendOf, classOf, type DiskClass, type Parts } from './parts.ts'
 import { keyOf } from './view.ts'
@@ -96,7 +96,7 @@ async function bindClaim(parts: Parts, { pool, diskClass, claim }: Binding, sign
   const startedAt = parts.clock.monotonic()
   requireZone(diskClass, backendOf(parts, diskClass), claim)
   const waits = diskClass.volumeBindingMode === 'WaitForFirstConsumer' && selectedNode(parts, claim) === undefined
-  const why = explain(parts, claim)
+  const why = whyNewDisk([...parts.view.volumes.values()], claim, parts.clock.now())
   const subject = { kind: 'PersistentVolumeClaim', metadata: claim.claim.metadata }
   // A warm disk is preferred to the node that the scheduler would choose; the location of a new disk is left to the scheduler.
   const disk = waits ? await pool.reuse(claim, signal) : await pool.bind(claim, signal)
@@ -112,20 +112,6 @@ async function bindClaim(parts: Parts, { pool, diskClass, claim }: Binding, sign
   const message = disk.reused ? `Reuses the disk ${disk.volume}.` : `${why} Created the disk ${disk.volume}.`
   void parts.events.write(subject, { reason: 'ProvisioningSucceeded', message })
   return disk
-}
-
-/** Returns why no disk of the class is chosen, with the number of disks by reason. */
-function explain({ view, clock }: Parts, claim: DiskClaim): string {
-  if (claim.request.reset) return 'The build asks for an empty disk.'
-  const counted = new Map<Refusal | 'reach', number>()
-  for (const volume of view.volumes.values()) {
-    if (volume.spec.storageClassName !== claim.request.storageClassName) continue
-    const refusal = refusalOf(volume, claim.request, clock.now()) ?? 'reach'
-    counted.set(refusal, (counted.get(refusal) ?? 0) + 1)
-  }
-  if (counted.size === 0) return 'No disk of this class exists yet.'
-  const reasons = [...counted].map(([refusal, count]) => `${count} ${refusal === 'reach' ? 'out of reach' : REFUSALS[refusal]}`)
-  return `No disk fits: ${reasons.join(', ')}.`
 }
 
 /** Creates disks with the backend of the claim's class, with tags by which a disk is found again after a crash. */

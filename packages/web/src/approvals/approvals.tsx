@@ -21,6 +21,7 @@ import { queryClient } from '../server/query-client.ts'
 import { useTopics } from '../server/stream.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { Page } from '../shell/page.tsx'
+import { tell } from '../shell/toasts.tsx'
 import { paths } from '../url/paths.ts'
 import styles from './approvals.module.css'
 
@@ -50,6 +51,7 @@ const nameOf = ({ build, step }: ApprovalItem): string => `${step === '' ? 'the 
 function ApprovalList({ state }: { readonly state: State }): ReactElement {
   const list = useInfiniteQuery(queries.approvals(state))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [refused, setRefused] = useState<readonly string[]>([])
   useTopics(['account'], ({ event }) => {
     if (event === 'counts') refresh()
   })
@@ -58,17 +60,27 @@ function ApprovalList({ state }: { readonly state: State }): ReactElement {
   const items = list.data.pages.flatMap((page) => page.items)
   if (items.length === 0)
     return (
-      <Empty action={state === 'open' && <Command text="windlass get builds --status pending-approval" />}>
-        {state === 'open' ? 'No build waits for an approval.' : 'No approval has been decided yet.'}
-      </Empty>
+      <>
+        <Refused lines={refused} />
+        <Empty action={state === 'open' && <Command text="windlass get builds --status pending-approval" />}>
+          {state === 'open' ? 'No build waits for an approval.' : 'No approval has been decided yet.'}
+        </Empty>
+      </>
     )
   const sorted = [...items.filter(({ may }) => may), ...items.filter(({ may }) => !may)]
   const toggle = (key: string): void => setSelected(selected.symmetricDifference(new Set([key])))
   return (
     <div className={styles['stack']}>
       {state === 'open' && (
-        <DecisionBar items={sorted.filter((item) => selected.has(keyOf(item)))} onDone={() => setSelected(new Set())} />
+        <DecisionBar
+          items={sorted.filter((item) => selected.has(keyOf(item)))}
+          onDone={(lines) => {
+            setRefused(lines)
+            setSelected(new Set())
+          }}
+        />
       )}
+      <Refused lines={refused} />
       {state === 'open' ? <OpenTable items={sorted} selected={selected} onToggle={toggle} /> : <DecidedTable items={items} />}
       {list.hasNextPage && (
         <Button isBusy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -144,8 +156,29 @@ function BuildLink({ build }: ApprovalItem): ReactElement {
   )
 }
 
-/** Decides the selected approvals one after the other. An approval that cannot be decided is told with its reason. */
-function DecisionBar({ items, onDone }: { readonly items: readonly ApprovalItem[]; readonly onDone: () => void }): ReactElement {
+/** Approvals that could not be decided, each with its reason. They stay when the list empties. */
+function Refused({ lines }: { readonly lines: readonly string[] }): ReactElement {
+  return (
+    <div role="alert">
+      {lines.map((line) => (
+        <p key={line}>
+          <bdi>{line}</bdi>
+        </p>
+      ))}
+    </div>
+  )
+}
+
+const DONE: Readonly<Record<Decision, string>> = { approve: 'Approved', deny: 'Denied' }
+
+interface DecisionBarProps {
+  readonly items: readonly ApprovalItem[]
+  /** Gets a line for each approval that could not be decided. */
+  readonly onDone: (refused: readonly string[]) => void
+}
+
+/** Decides the selected approvals one after the other, with one comment. */
+function DecisionBar({ items, onDone }: DecisionBarProps): ReactElement {
   const away = useAway()
   const [comment, setComment] = useState('')
   const decide = useMutation({
@@ -157,9 +190,13 @@ function DecisionBar({ items, onDone }: { readonly items: readonly ApprovalItem[
           refused.push(`${nameOf(item)}: ${toProblem(error).message}`)
         })
       }
-      return refused
+      return { refused, count: items.length - refused.length }
     },
-    onSuccess: (refused) => refused.length === 0 && (setComment(''), onDone()),
+    onSuccess: ({ refused, count }, decision) => {
+      if (count > 0) tell({ text: `${DONE[decision]} ${plural(count, 'approval')}.` })
+      if (refused.length === 0) setComment('')
+      onDone(refused)
+    },
     onSettled: refresh,
   })
   const off = away ?? (items.length === 0 ? 'No approval is selected.' : undefined)
@@ -175,11 +212,6 @@ function DecisionBar({ items, onDone }: { readonly items: readonly ApprovalItem[
         </Button>
         <span>{plural(items.length, 'approval')} selected</span>
       </div>
-      {(decide.data ?? []).map((line) => (
-        <p key={line} role="alert">
-          {line}
-        </p>
-      ))}
       {items.map(({ build, step }) => (
         <Command key={`${build.id}/${step}`} text={`windlass approve ${build.id}${step === '' ? '' : ` ${step}`}`} />
       ))}

@@ -1,23 +1,22 @@
 /** What can be done with a build, each with the command that does the same. */
-import { useMutation } from '@tanstack/react-query'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import { Ellipsis, RotateCw, Square } from 'lucide-react'
+import { Bug, Ellipsis, RotateCw, Square } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
+import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { copyText } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { client } from '../server/client.ts'
-import { queries } from '../server/queries.ts'
-import { queryClient } from '../server/query-client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { tell } from '../shell/toasts.tsx'
+import { paths } from '../url/paths.ts'
+import { copySummary } from './copy-summary.ts'
+import { toggleEndNotice, useIsWatched } from './notify-end.ts'
 import { useRestart } from './restart.ts'
+import { Terminate } from './terminate.tsx'
 
 interface ActionsProps {
   readonly build: Build
@@ -27,10 +26,12 @@ interface ActionsProps {
 
 export function Actions({ build, step }: ActionsProps): ReactElement {
   const [isAsking, setIsAsking] = useState(false)
+  const [, go] = useLocation()
   const restart = useRestart(build)
   const state = useSession()
   const away = useAway()
   const isFinal = isFinalBuild(build.status)
+  const isWatched = useIsWatched(build.id)
   const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'end-builds')
   const noEnd = isFinal ? 'The build has ended.' : (away ?? forbidden)
   const noFailed = build.status === 'error' ? undefined : 'The build has not failed.'
@@ -48,7 +49,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
       label: 'Restart from the failed steps',
       icon,
       off: restart.off ?? noFailed,
-      note: `windlass restart ${build.id} --from failed`,
+      note: `windlass restart ${build.id} --from-failed`,
       onChoose: () => restart.run({ from: 'failed' }),
     },
     ...(step === undefined || step.startsWith('.')
@@ -63,6 +64,13 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
           },
         ]),
   ]
+  const debug: MenuEntry = {
+    label: 'Debug',
+    icon: <Bug size={14} aria-hidden />,
+    keys: 'd',
+    note: `windlass debug ${build.id}`,
+    onChoose: () => go(paths.debug(build.id)),
+  }
   const terminate: MenuEntry = {
     label: 'Terminate the build',
     icon: <Square size={14} aria-hidden />,
@@ -81,9 +89,17 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
           tell({ text: isDone ? 'Copied the address.' : 'The browser does not allow copying here.' }),
         ),
     },
+    { label: 'Copy a summary as Markdown', onChoose: () => void copySummary(build) },
     { label: 'Copy the id', onChoose: () => void copyText(build.id) },
   ]
-  const all = [...restarts, terminate, ...copies]
+  const notice: MenuEntry = {
+    label: isWatched ? 'Do not tell me when it ends' : 'Tell me when it ends',
+    keys: 'm',
+    off: isFinal ? 'The build has ended.' : undefined,
+    isMarked: isWatched,
+    onChoose: () => void toggleEndNotice(build),
+  }
+  const all = [...restarts, debug, terminate, notice, ...copies]
   usePaletteActions(() =>
     all.map((entry) => ({
       id: `action ${entry.label}`,
@@ -118,53 +134,9 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
             <Ellipsis size={16} aria-hidden />
           </Button>
         }
-        groups={[restarts, [terminate], copies]}
+        groups={[restarts, [debug], [terminate], [notice], copies]}
       />
       <Terminate build={build} isOpen={isAsking} onClose={() => setIsAsking(false)} />
     </>
-  )
-}
-
-function Terminate({
-  build,
-  isOpen,
-  onClose,
-}: {
-  readonly build: Build
-  readonly isOpen: boolean
-  readonly onClose: () => void
-}): ReactElement {
-  const end = useMutation({
-    mutationFn: () => client.builds.terminate(build.id),
-    onSuccess: () => {
-      onClose()
-      void queryClient.invalidateQueries({ queryKey: queries.build(build.id).queryKey })
-    },
-  })
-  const running = (build.steps ?? [])
-    .filter(({ status, type }) => status === 'running' && type !== 'group')
-    .map(({ name }) => name)
-  const isSecond = build.status === 'terminating'
-  return (
-    <Dialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Terminate #${build.number}?`}
-      actions={
-        <>
-          <Button onClick={onClose}>Leave it</Button>
-          <Button tone="danger" isBusy={end.isPending} onClick={() => end.mutate()}>
-            Terminate
-          </Button>
-        </>
-      }
-    >
-      <p>
-        {running.length > 0 &&
-          `${running.slice(0, 3).join(', ')}${running.length > 3 ? ` and ${running.length - 3} more` : ''} stopped. `}
-        {isSecond ? 'The hooks of the build are stopped too.' : 'The hooks of the build still run.'}
-      </p>
-      {end.error !== null && <Problem error={end.error} />}
-    </Dialog>
   )
 }

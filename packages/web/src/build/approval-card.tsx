@@ -1,4 +1,4 @@
-/** Approvals that a build waits for, and their decision. */
+/** Approvals that a build waits for, what follows them, and the decisions that were made. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { isFault } from '@windlass/kit/faults'
 import type { Approval, Build } from '@windlass/protocol'
@@ -7,6 +7,7 @@ import { useNow } from '../looks/clock.ts'
 import { formatHour, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
@@ -14,27 +15,64 @@ import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
-import styles from './build.module.css'
+import { ChangesSinceApproved } from './approval-changes.tsx'
+import styles from './card.module.css'
 
 export function ApprovalCards({ build }: { readonly build: Build }): ReactElement {
-  const waiting = (build.approvals ?? []).filter(({ decision }) => decision === undefined)
   return (
     <>
-      {waiting.map((approval) => (
-        <Card key={approval.step} build={build} approval={approval} />
-      ))}
+      {(build.approvals ?? []).map((approval) =>
+        approval.decision === undefined ? (
+          <Card key={approval.step} build={build} approval={approval} />
+        ) : (
+          <Decided key={approval.step} approval={approval} />
+        ),
+      )}
     </>
   )
 }
 
-type Decision = 'approve' | 'deny'
+function whatOf({ step }: Approval): string {
+  return step === '' ? 'the build' : step
+}
+
+/** A decision, whoever made it. */
+function Decided({ approval }: { readonly approval: Approval }): ReactElement {
+  const { by, comment, decision, decidedAt } = approval
+  return (
+    <section className={styles['approval']} data-decided="true" aria-label={`Decision about ${whatOf(approval)}`}>
+      <p role="status">
+        <bdi>{whatOf(approval)}</bdi> was {decision}
+        {by !== undefined && (
+          <>
+            {' by '}
+            <bdi>{by.type === 'timeout' ? 'its time limit' : by.name}</bdi>
+          </>
+        )}
+        {decidedAt !== undefined && ` at ${formatHour(decidedAt)}`}
+        {comment === undefined ? '.' : ': '}
+        {comment !== undefined && <bdi>{comment}</bdi>}
+      </p>
+    </section>
+  )
+}
+
+const VERBS = { approve: 'Approve', deny: 'Deny' } as const
+type Decision = keyof typeof VERBS
+/** Which decisions the setting of the account asks about once more. */
+const ASKED = { none: [], all: ['approve', 'deny'], approve: ['approve'], reject: ['deny'] } as const satisfies Record<
+  string,
+  readonly Decision[]
+>
 
 function Card({ build, approval }: { readonly build: Build; readonly approval: Approval }): ReactElement {
   const now = useNow()
   const away = useAway()
   const state = useSession()
   const [comment, setComment] = useState('')
+  const [asking, setAsking] = useState<Decision>()
   const { data: open } = useQuery(queries.openApprovals())
+  const { data: settings } = useQuery(queries.settings())
   const item = open?.items.find((one) => one.build.id === build.id && one.step === approval.step)
   const decide = useMutation({
     mutationFn: (decision: Decision) =>
@@ -43,16 +81,20 @@ function Card({ build, approval }: { readonly build: Build; readonly approval: A
         ...(comment.trim() !== '' && { comment: comment.trim() }),
       }),
     // Another person was faster: the card shows their decision.
-    onSettled: () =>
+    onSettled: () => {
+      setAsking(undefined)
       void queryClient.invalidateQueries({
         predicate: ({ queryKey }) => queryKey[0] === 'approvals' || queryKey[1] === build.id,
-      }),
+      })
+    },
   })
   const isDecided = isFault(decide.error) && decide.error.code === 'approval-decided'
   const forbidden =
     whyNot(state.kind === 'in' ? state.session : undefined, 'decide-approvals') ??
     (item?.may === false ? 'You may not decide this approval.' : undefined)
-  const what = approval.step === '' ? 'the build' : approval.step
+  const what = whatOf(approval)
+  const asked: readonly Decision[] = ASKED[settings?.approvalConfirmation ?? 'none']
+  const choose = (decision: Decision): void => (asked.includes(decision) ? setAsking(decision) : decide.mutate(decision))
   return (
     <section className={styles['approval']} aria-label={`Approval of ${what}`}>
       <h2>
@@ -64,17 +106,39 @@ function Card({ build, approval }: { readonly build: Build; readonly approval: A
           Next: <bdi>{item.next.join(', ')}</bdi>
         </p>
       )}
+      <ChangesSinceApproved build={build} step={approval.step} />
       <TextArea label="Comment" rows={2} maxLength={2_000} value={comment} onChange={(event) => setComment(event.target.value)} />
       {decide.error !== null && !isDecided && <Problem error={decide.error} />}
       <div className={styles['buttons']}>
-        <Button tone="primary" off={away ?? forbidden} isBusy={decide.isPending} onClick={() => decide.mutate('approve')}>
+        <Button tone="primary" off={away ?? forbidden} isBusy={decide.isPending} onClick={() => choose('approve')}>
           Approve
         </Button>
-        <Button tone="danger" off={away ?? forbidden} isBusy={decide.isPending} onClick={() => decide.mutate('deny')}>
+        <Button tone="danger" off={away ?? forbidden} isBusy={decide.isPending} onClick={() => choose('deny')}>
           Deny
         </Button>
       </div>
       <Command text={`windlass approve ${build.id}${approval.step === '' ? '' : ` ${approval.step}`}`} />
+      {asking !== undefined && (
+        <Dialog
+          isOpen
+          onClose={() => setAsking(undefined)}
+          title={`${VERBS[asking]} ${what} of #${build.number}?`}
+          actions={
+            <>
+              <Button onClick={() => setAsking(undefined)}>Leave it</Button>
+              <Button
+                tone={asking === 'deny' ? 'danger' : 'primary'}
+                isBusy={decide.isPending}
+                onClick={() => decide.mutate(asking)}
+              >
+                {VERBS[asking]} {what}
+              </Button>
+            </>
+          }
+        >
+          <p>The decision cannot be changed.</p>
+        </Dialog>
+      )}
     </section>
   )
 }

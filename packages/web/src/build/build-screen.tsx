@@ -1,9 +1,10 @@
 /** One build: its sentence, why it failed or what it waits for, its steps, and what else is known about it. */
 import { useQuery } from '@tanstack/react-query'
-import { describeBuild, isFinalBuild, stepToBlame } from '@windlass/plan'
+import { isFinalBuild, stepToBlame } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import type { ReactElement } from 'react'
+import { Suspense, type ReactElement } from 'react'
 import { useLocation, useParams } from 'wouter'
+import { HeldCards } from '../debug/held-cards.tsx'
 import { lookOfBuild, type Tone } from '../looks/states.ts'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -11,22 +12,37 @@ import { StatusLine } from '../parts/status-line.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { queries } from '../server/queries.ts'
 import { useLiveness } from '../server/stream.ts'
+import { late } from '../shell/late.tsx'
 import { Page, type Favicon } from '../shell/page.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { BUILD_TABS, paths, type BuildTab } from '../url/paths.ts'
 import { Actions } from './actions.tsx'
 import { ApprovalCards } from './approval-card.tsx'
 import styles from './build.module.css'
+import { CompareTab } from './compare-tab.tsx'
 import { DocumentTab } from './document-tab.tsx'
 import { EventsTab } from './events-tab.tsx'
 import { Facts } from './facts.tsx'
 import { FailureCard } from './failure-card.tsx'
 import { GraphTab } from './graph-tab.tsx'
+import { sentenceOf } from './sentence.ts'
 import { StepsTab } from './steps-tab.tsx'
+import { UsageTab } from './usage-tab.tsx'
 import { VariablesTab } from './variables-tab.tsx'
 
+const DebugTab = late(async () => (await import('../debug/debug-tab.tsx')).DebugTab)
+
 /** Tabs that have a screen. */
-const TABS = { overview: 'Steps', graph: 'Graph', variables: 'Variables', events: 'Events', document: 'Document' } as const
+const TABS = {
+  overview: 'Steps',
+  graph: 'Graph',
+  variables: 'Variables',
+  usage: 'Usage',
+  events: 'Events',
+  document: 'Document',
+  compare: 'Compare',
+  debug: 'Debug',
+} as const
 type Shown = keyof typeof TABS
 
 /** How often a build that has not ended is read again while the stream is closed. Milliseconds. */
@@ -99,9 +115,10 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
       run: () => go(paths.build(build.id, name as BuildTab)),
     })),
     { keys: 'e', does: 'Next failed step', run: nextFailed },
+    { keys: 'c', does: 'Compare with the last successful build', run: () => go(paths.build(build.id, 'compare')) },
   ])
   const title = `#${build.number} ${build.pipeline ?? ''}`.trim()
-  const blamed = build.status === 'error' ? stepToBlame(steps) : undefined
+  const blamed = build.status === 'error' ? stepToBlame(build) : undefined
   return (
     <Page
       title={`${look.word}: ${title}`}
@@ -119,6 +136,7 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
       </StatusLine>
       {blamed !== undefined && <FailureCard build={build} step={blamed} />}
       <ApprovalCards build={build} />
+      <HeldCards build={build} />
       <Problems build={build} />
       <Tabs
         label="Parts of the build"
@@ -131,17 +149,6 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
       <Tab build={build} place={place} blamed={blamed?.name} />
     </Page>
   )
-}
-
-/** Returns the sentence of a build with a capital and, after the reason of a wait or end, what follows. */
-function sentenceOf(build: Build): string {
-  const text = describeBuild(build)
-  const sentence = text.charAt(0).toUpperCase() + text.slice(1)
-  const lost =
-    build.retries === 0
-      ? ''
-      : ` ${build.retries === 1 ? 'One attempt was' : `${build.retries} attempts were`} lost with the infrastructure.`
-  return `${sentence}${/[.!?]$/.test(sentence) ? '' : '.'}${lost}`
 }
 
 function Tab({
@@ -158,10 +165,20 @@ function Tab({
       return <GraphTab build={build} />
     case 'variables':
       return <VariablesTab id={build.id} />
+    case 'usage':
+      return <UsageTab build={build} />
+    case 'compare':
+      return <CompareTab build={build} />
     case 'events':
       return <EventsTab id={build.id} />
     case 'document':
       return <DocumentTab build={build} />
+    case 'debug':
+      return (
+        <Suspense fallback={<Loading what="the debugger" />}>
+          <DebugTab build={build} />
+        </Suspense>
+      )
     default:
       return <StepsTab build={build} chosen={place.step ?? blamed} />
   }

@@ -6,6 +6,7 @@ import { CopyButton } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
+import lineStyles from './lines.module.css'
 import styles from './build.module.css'
 
 export function DocumentTab({ build }: { readonly build: Build }): ReactElement {
@@ -25,10 +26,10 @@ export function DocumentTab({ build }: { readonly build: Build }): ReactElement 
         </h2>
         <CopyButton text={text} label="Copy the document" />
       </div>
-      <ol className={styles['lines']} tabIndex={0} aria-label="Lines of the document">
+      <ol className={lineStyles['lines']} tabIndex={0} aria-label="Lines of the document">
         {text.split('\n').map((line, index) => (
           <li key={index} data-bad={problems.has(index + 1)} title={problems.get(index + 1) ?? steps.get(index + 1)}>
-            <span className={styles['lineNumber']}>{index + 1}</span>
+            <span className={lineStyles['lineNumber']}>{index + 1}</span>
             <bdi>{line === '' ? ' ' : line}</bdi>
           </li>
         ))}

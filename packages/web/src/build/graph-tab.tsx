@@ -11,7 +11,7 @@ import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
-import styles from './build.module.css'
+import styles from './graph.module.css'
 
 /** Above this number of boxes groups start folded. */
 const MANY = 150

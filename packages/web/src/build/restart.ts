@@ -16,7 +16,13 @@ export interface Restart {
   /** Why it cannot be done now. */
   readonly off: string | undefined
   readonly isBusy: boolean
-  readonly run: (input: RestartInput) => void
+  /** `placeOf` returns the address that shows the new build. By default that of the build. */
+  readonly run: (input: RestartInput, placeOf?: (id: string) => string) => void
+}
+
+interface Wanted {
+  readonly input: RestartInput
+  readonly placeOf: (id: string) => string
 }
 
 export function useRestart(build: Build): Restart {
@@ -24,11 +30,11 @@ export function useRestart(build: Build): Restart {
   const state = useSession()
   const away = useAway()
   const { mutate, isPending } = useMutation({
-    mutationFn: (input: RestartInput) => client.builds.restart(build.id, input),
-    onSuccess: (started) => {
+    mutationFn: ({ input }: Wanted) => client.builds.restart(build.id, input),
+    onSuccess: (started, { placeOf }) => {
       queryClient.setQueryData(queries.build(started.id).queryKey, started)
       void queryClient.invalidateQueries({ queryKey: ['builds'] })
-      go(paths.build(started.id))
+      go(placeOf(started.id))
     },
     onError: (error) => {
       const { message, hint } = toProblem(error)
@@ -37,5 +43,5 @@ export function useRestart(build: Build): Restart {
   })
   const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'start-builds')
   const open = isFinalBuild(build.status) ? undefined : 'The build has not ended yet.'
-  return { off: away ?? forbidden ?? open, isBusy: isPending, run: mutate }
+  return { off: away ?? forbidden ?? open, isBusy: isPending, run: (input, placeOf = paths.build) => mutate({ input, placeOf }) }
 }

@@ -1,7 +1,7 @@
-/** One step: its end, what it ran, and its output. */
+/** One step: its end, what it ran, and its output. Also the log of the build itself. */
 import { useQuery } from '@tanstack/react-query'
 import { describeStep, formatUsage, isFinalStep } from '@windlass/plan'
-import type { Build, BuildStep } from '@windlass/protocol'
+import { stepStream, type Build, type BuildStep } from '@windlass/protocol'
 import { X } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
@@ -11,8 +11,9 @@ import { Button, IconButton } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
-import styles from './build.module.css'
-import { StepLog } from './step-log.tsx'
+import { shellWord } from '../parts/shell-word.ts'
+import { StreamLog } from './step-log.tsx'
+import styles from './step-panel.module.css'
 
 export function StepPanel({ build, step }: { readonly build: Build; readonly step: BuildStep }): ReactElement {
   const [, go] = useLocation()
@@ -44,7 +45,42 @@ export function StepPanel({ build, step }: { readonly build: Build; readonly ste
           <bdi>{ended}</bdi>
         </p>
       )}
-      {part === 'log' ? <StepLog build={build} step={step} /> : <Details build={build} step={step} />}
+      {part === 'log' ? (
+        <StreamLog
+          build={build}
+          stream={stepStream(step.name)}
+          isOpen={!isFinalStep(step.status)}
+          opensAtProblem={step.status === 'error'}
+          nothing={nothingIn(step)}
+        />
+      ) : (
+        <Details build={build} step={step} />
+      )}
+    </section>
+  )
+}
+
+/** Returns why a step has no log. */
+function nothingIn({ status, type }: BuildStep): string {
+  if (status === 'pending') return 'The step has not started.'
+  if (status === 'skipped') return 'The step did not run.'
+  return type === 'group' ? 'A group has no output of its own. Choose one of its steps.' : 'The step has no output.'
+}
+
+/** What Windlass says about the build: pods, attempts and losses. */
+export function BuildLogPanel({ build }: { readonly build: Build }): ReactElement {
+  const [, go] = useLocation()
+  return (
+    <section className={styles['panel']} aria-label="Log of the build">
+      <div className={styles['panelHead']}>
+        <h2>Log of the build</h2>
+        <div className={styles['buttons']}>
+          <IconButton label="Close the log" onClick={() => go(paths.build(build.id))}>
+            <X size={16} aria-hidden />
+          </IconButton>
+        </div>
+      </div>
+      <StreamLog build={build} stream="system" isOpen opensAtProblem={false} nothing="The build has no output of its own." />
     </section>
   )
 }
@@ -61,6 +97,7 @@ function Details({ build, step }: { readonly build: Build; readonly step: BuildS
     ['Notes', planned?.notes.join(', ')],
     ['Services', planned?.services.join(', ')],
     ['Place in the document', planned?.position === undefined ? undefined : `line ${planned.position.line}`],
+    ['Image', step.image === undefined ? undefined : `${step.image.name} ${step.image.digest ?? ''}`.trim()],
     ['Exit code', step.exitCode?.toString()],
   ]
   return (
@@ -77,7 +114,9 @@ function Details({ build, step }: { readonly build: Build; readonly step: BuildS
             </div>
           ))}
       </dl>
-      <Command text={`windlass logs ${build.id} ${step.name}`} />
+      {['', ' --problems', ' --new'].map((flag) => (
+        <Command key={flag} text={`windlass logs ${build.id} --step ${shellWord(step.name)}${flag}`} />
+      ))}
     </div>
   )
 }

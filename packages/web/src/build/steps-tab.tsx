@@ -1,19 +1,23 @@
-/** The steps of a build as a tree, each with its bar on the time line, and the step that is chosen. */
-import { toTree, type Branch } from '@windlass/plan'
-import type { Build, BuildStep } from '@windlass/protocol'
-import { useState, type ReactElement } from 'react'
-import { Link, useLocation } from 'wouter'
+/** The steps of a build as a tree, each with its bars on the time line, and the step that is chosen. */
+import { useQuery } from '@tanstack/react-query'
+import { criticalPath, isFinalBuild, usualEnd, type TimedStep } from '@windlass/plan'
+import type { Attempt, Build, BuildUsage } from '@windlass/protocol'
+import { useMemo, useState, type CSSProperties, type ReactElement } from 'react'
+import { useLocation } from 'wouter'
 import { useNow } from '../looks/clock.ts'
-import { lookOfStep } from '../looks/states.ts'
-import { StatusMark } from '../looks/status.tsx'
 import { formatClock } from '../looks/time.ts'
 import { Empty } from '../parts/empty.tsx'
 import { WindowedList } from '../parts/windowed-list.tsx'
+import { queries } from '../server/queries.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
-import { paths } from '../url/paths.ts'
-import styles from './build.module.css'
-import { StepPanel } from './step-panel.tsx'
-import { barOf, type Span } from './time-line.ts'
+import { paths, SYSTEM } from '../url/paths.ts'
+import { AttemptBands, Attempts } from './attempts.tsx'
+import { buildQueries } from './queries.ts'
+import { BuildLogPanel, StepPanel } from './step-panel.tsx'
+import { StepRow } from './step-row.tsx'
+import { countsOf, foldedAtFirst, rowsOf } from './step-rows.ts'
+import styles from './steps.module.css'
+import { shareOf, type Phase, type Span } from './time-line.ts'
 
 interface StepsTabProps {
   readonly build: Build
@@ -22,16 +26,25 @@ interface StepsTabProps {
 }
 
 const ROW_PX = 34
+/** How often the usage and the usual end of a running build are read again. Milliseconds. */
+const REFRESH_MS = 5_000
+/** Fewer builds give no usual time. */
+const LEAST_BUILDS = 5
+const NO_PHASES: readonly never[] = []
 
 export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
   const [, go] = useLocation()
   const now = useNow()
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set())
-  const steps = build.steps ?? []
-  const rows = withoutFolded(toTree(steps), folded)
+  const steps = useMemo(() => build.steps ?? [], [build.steps])
+  const [first] = useState(() => foldedAtFirst(steps, chosen))
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const folded = useMemo(() => first.symmetricDifference(toggled), [first, toggled])
+  const rows = useMemo(() => rowsOf(steps, folded), [steps, folded])
+  const counts = useMemo(() => countsOf(steps), [steps])
   const index = rows.findIndex(({ step }) => step.name === chosen)
   const step = steps.find(({ name }) => name === chosen)
-  const parents = new Set(steps.map(({ parent }) => parent))
+  const isOpen = step !== undefined || chosen === SYSTEM
+  const { phases, critical, usual, usualText } = useTimeFacts(build, Math.floor(now / REFRESH_MS) * REFRESH_MS)
   const move = (by: number): void => {
     const next = rows[Math.min(Math.max(index + by, 0), rows.length - 1)]
     if (next !== undefined) go(paths.step(build.id, next.step.name))
@@ -40,99 +53,116 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
     { keys: 'j', does: 'Next step', run: () => move(1) },
     { keys: 'k', does: 'Previous step', run: () => move(-1) },
   ])
-  if (steps.length === 0) return <Empty>The build has no steps{build.problems === undefined ? ' yet' : ''}.</Empty>
-  const span: Span = {
-    from: build.startedAt ?? build.createdAt,
-    to: Math.max(build.finishedAt ?? now, (build.startedAt ?? build.createdAt) + 1_000),
-  }
+  if (steps.length === 0 && (build.attempts ?? []).length === 0)
+    return <Empty>The build has no steps{build.problems === undefined ? ' yet' : ''}.</Empty>
+  const from = build.startedAt ?? build.createdAt
+  const span: Span = { from, to: Math.max(build.finishedAt ?? Math.max(now, usual ?? 0), from + 1_000) }
+  const mark = usual !== undefined && usual <= span.to ? `${shareOf(usual, span)}%` : undefined
   return (
-    <div className={styles['split']} data-open={step !== undefined}>
-      <div className={styles['steps']}>
-        <WindowedList
-          label="Steps"
-          rows={rows}
-          rowHeight={ROW_PX}
-          keyOf={(row) => row.step.name}
-          reveal={index < 0 ? undefined : index}
-          render={(row) => (
-            <StepRow
-              build={build}
-              row={row}
-              span={span}
-              now={now}
-              isChosen={row.step.name === chosen}
-              isFolded={parents.has(row.step.name) ? folded.has(row.step.name) : undefined}
-              onFold={() => setFolded(folded.symmetricDifference(new Set([row.step.name])))}
-            />
-          )}
-        />
+    <div className={styles['split']} data-open={isOpen}>
+      <div className={styles['side']}>
+        <div
+          className={styles['steps']}
+          data-usual={mark !== undefined}
+          style={mark === undefined ? undefined : ({ '--usual': mark } as CSSProperties)}
+        >
+          <AttemptBands build={build} span={span} now={now} />
+          <WindowedList
+            label="Steps"
+            rows={rows}
+            rowHeight={ROW_PX}
+            keyOf={(row) => row.step.name}
+            reveal={index < 0 ? undefined : index}
+            render={(row) => (
+              <StepRow
+                buildId={build.id}
+                row={row}
+                phases={phases.get(row.step.name) ?? NO_PHASES}
+                span={span}
+                now={now}
+                isChosen={row.step.name === chosen}
+                isCritical={critical.has(row.step.name)}
+                counts={folded.has(row.step.name) ? counts.get(row.step.name) : undefined}
+                isFolded={counts.has(row.step.name) ? folded.has(row.step.name) : undefined}
+                onFold={() => setToggled(toggled.symmetricDifference(new Set([row.step.name])))}
+              />
+            )}
+          />
+        </div>
+        {(usualText !== undefined || critical.size > 0) && (
+          <p className={styles['below']}>
+            {usualText} {critical.size > 0 && 'Underlined steps decide how long the build takes.'}
+          </p>
+        )}
+        <Attempts build={build} />
       </div>
       {step !== undefined && <StepPanel key={step.name} build={build} step={step} />}
+      {chosen === SYSTEM && <BuildLogPanel build={build} />}
     </div>
   )
 }
 
-/** Returns the rows that no folded group hides. */
-function withoutFolded<T extends { readonly name: string }>(
-  rows: readonly Branch<T>[],
-  folded: ReadonlySet<string>,
-): Branch<T>[] {
-  const shown: Branch<T>[] = []
-  let hiddenBelow = Infinity
-  for (const row of rows) {
-    if (row.depth > hiddenBelow) continue
-    hiddenBelow = folded.has(row.step.name) ? row.depth : Infinity
-    shown.push(row)
+interface TimeFacts {
+  /** Of all attempts, by step. */
+  readonly phases: ReadonlyMap<string, readonly Phase[]>
+  /** Steps that decide when the build ends. */
+  readonly critical: ReadonlySet<string>
+  /** When builds like this one have ended. Epoch milliseconds. */
+  readonly usual: number | undefined
+  readonly usualText: string | undefined
+}
+
+/** Reads what the time line shows besides the steps. `now` changes every few seconds. */
+function useTimeFacts(build: Build, now: number): TimeFacts {
+  const isFinal = isFinalBuild(build.status)
+  const { data: plan } = useQuery(queries.buildPlan(build.id))
+  const { data: usage } = useQuery({ ...buildQueries.usage(build.id), refetchInterval: isFinal ? false : REFRESH_MS })
+  const { data: stats } = useQuery({
+    ...buildQueries.stats(build.pipeline ?? '', build.branch),
+    enabled: build.pipeline !== undefined,
+  })
+  const planned = plan?.plan?.steps
+  const { steps, startedAt, finishedAt, attempts } = build
+  const critical = useMemo(() => {
+    const states = new Map((steps ?? []).map((step) => [step.name, step]))
+    const path = criticalPath(planned ?? [], (name) => ranHere(states.get(name)), finishedAt ?? now)
+    const ran = (steps ?? []).filter((step) => step.type !== 'group' && ranHere(step)?.startedAt !== undefined)
+    // In a plan without parallel steps all of them decide.
+    return new Set(path.length < ran.length ? path : [])
+  }, [planned, steps, finishedAt, now])
+  const phases = useMemo(() => phasesOf(usage, attempts ?? []), [usage, attempts])
+  const { count = 0, p50Ms, p95Ms } = stats?.duration ?? {}
+  const isKnown = count >= LEAST_BUILDS && p50Ms !== undefined && p95Ms !== undefined
+  const usual = useMemo(() => {
+    if (!isKnown || startedAt === undefined) return undefined
+    if (finishedAt !== undefined || planned === undefined) return startedAt + p50Ms
+    const states = new Map((steps ?? []).map((step) => [step.name, step]))
+    const times = new Map((stats?.steps ?? []).map((one) => [one.step, one.p50Ms]))
+    const stateOf = (name: string): TimedStep | undefined => {
+      const state = states.get(name)
+      return state === undefined ? undefined : { ...state, usualMs: times.get(name) }
+    }
+    return usualEnd(planned, stateOf, { from: startedAt, now })
+  }, [isKnown, p50Ms, startedAt, finishedAt, planned, steps, stats, now])
+  return { phases, critical, usual, usualText: isKnown ? usualTextOf({ count, p50Ms, p95Ms }) : undefined }
+}
+
+/** A phase that a lost attempt left open ends with the attempt. */
+function phasesOf(usage: BuildUsage | undefined, attempts: readonly Attempt[]): ReadonlyMap<string, readonly Phase[]> {
+  const ends = new Map(attempts.map(({ number, endedAt }) => [number, endedAt]))
+  const found = new Map<string, Phase[]>()
+  for (const { step, attempt, phases } of usage?.steps ?? []) {
+    const own = phases.map((phase) => ({ ...phase, to: phase.to ?? ends.get(attempt) }))
+    found.set(step, [...(found.get(step) ?? []), ...own])
   }
-  return shown
+  return found
 }
 
-interface StepRowProps {
-  readonly build: Build
-  readonly row: Branch<BuildStep>
-  readonly span: Span
-  readonly now: number
-  readonly isChosen: boolean
-  /** Undefined for a step without children. */
-  readonly isFolded: boolean | undefined
-  readonly onFold: () => void
+/** Steps whose results came from another build took no time in this one. */
+function ranHere<T extends { readonly carried?: boolean | undefined }>(step: T | undefined): T | undefined {
+  return step?.carried === true ? undefined : step
 }
 
-function StepRow({ build, row, span, now, isChosen, isFolded, onFold }: StepRowProps): ReactElement {
-  const { step, depth, label } = row
-  const look = lookOfStep(step)
-  const bar = barOf(step, span, now)
-  return (
-    <div className={styles['step']} data-chosen={isChosen} data-carried={step.carried === true}>
-      <div className={styles['name']} style={{ paddingLeft: depth * 16 }}>
-        {isFolded === undefined ? (
-          <span className={styles['fold']} />
-        ) : (
-          <button
-            type="button"
-            className={styles['fold']}
-            aria-expanded={!isFolded}
-            aria-label={`Steps of ${step.name}`}
-            onClick={onFold}
-          >
-            {isFolded ? '›' : '⌄'}
-          </button>
-        )}
-        <StatusMark look={look} />
-        <Link href={paths.step(build.id, step.name)} aria-current={isChosen ? 'true' : undefined} title={step.title}>
-          <bdi>{label}</bdi>
-        </Link>
-        {step.try > 1 && <small>try {step.try}</small>}
-        {step.carried === true && <small>kept</small>}
-      </div>
-      <div className={styles['track']} aria-hidden>
-        {bar !== undefined && (
-          <div className={styles['bar']} data-tone={look.tone} style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />
-        )}
-      </div>
-      <span className={styles['took']}>
-        {step.startedAt === undefined ? '' : formatClock((step.finishedAt ?? now) - step.startedAt)}
-      </span>
-    </div>
-  )
+function usualTextOf(usual: { readonly count: number; readonly p50Ms: number; readonly p95Ms: number }): string {
+  return `Usual: ${formatClock(usual.p50Ms)} (median of ${usual.count}), at most ${formatClock(usual.p95Ms)} in 95 % of them.`
 }

@@ -1,12 +1,12 @@
 /** One build in a list: its state, what it is, and its sentence. */
 import { describeBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import type { ReactElement } from 'react'
+import type { MouseEvent, ReactElement } from 'react'
 import { Link } from 'wouter'
 import { useNow } from '../looks/clock.ts'
 import { lookOfBuild } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
-import { formatClock } from '../looks/time.ts'
+import { formatClock, formatSpan } from '../looks/time.ts'
 import { When } from '../parts/when.tsx'
 import { paths } from '../url/paths.ts'
 import styles from './builds.module.css'
@@ -17,14 +17,25 @@ interface BuildRowProps {
   readonly isSelected: boolean
   /** True if the build has left the filter since the list was read. */
   readonly isDimmed: boolean
-  readonly onSelect: () => void
+  /** `isRange` is true for a click with shift. */
+  readonly onSelect: (isRange: boolean) => void
+  /** Called when something in the row gets the focus. */
+  readonly onFocus: () => void
 }
 
-export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: BuildRowProps): ReactElement {
+export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect, onFocus }: BuildRowProps): ReactElement {
   const { number, pipeline, branch, revision, commit, initiator } = build
+  const select = (event: MouseEvent): void => onSelect(event.shiftKey)
   return (
-    <div className={styles['row']} data-current={isCurrent} data-dimmed={isDimmed} data-selected={isSelected}>
-      <input type="checkbox" checked={isSelected} onChange={onSelect} aria-label={`Select build ${number}`} />
+    <div
+      className={styles['row']}
+      data-build={build.id}
+      data-current={isCurrent}
+      data-dimmed={isDimmed}
+      data-selected={isSelected}
+      onFocus={onFocus}
+    >
+      <input type="checkbox" readOnly checked={isSelected} onClick={select} aria-label={`Select build ${number}`} />
       <div className={styles['state']}>
         <Status look={lookOfBuild(build)} />
       </div>
@@ -38,9 +49,7 @@ export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: B
           {revision !== undefined && <bdi className={styles['ref']}>{revision.slice(0, 8)}</bdi>}
           {commit?.message !== undefined && <bdi className={styles['message']}>{commit.message}</bdi>}
         </div>
-        <p className={styles['why']}>
-          <bdi>{sentenceOf(build)}</bdi>
-        </p>
+        <Sentence build={build} />
       </div>
       <div className={styles['side']}>
         <bdi className="cut">{initiator}</bdi>
@@ -54,6 +63,34 @@ export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: B
   )
 }
 
+/** The sentence of a build. Numbers of the builds that hold its limit are links, and a wait says for how long. */
+function Sentence({ build }: { readonly build: Build }): ReactElement {
+  const now = useNow()
+  const text = sentenceOf(build)
+  const { holders = [], since } = build.waiting ?? {}
+  const ids = new Map(holders.map(({ number, id }) => [`#${number}`, id]))
+  const wait = since === undefined ? '' : `, for ${formatSpan(now - since)}`
+  return (
+    <p className={styles['why']} title={text + wait}>
+      <bdi>
+        {ids.size === 0
+          ? text
+          : text.split(/(#\d+)/).map((part, index) => {
+              const id = ids.get(part)
+              return id === undefined ? (
+                part
+              ) : (
+                <Link key={index} href={paths.build(id)}>
+                  {part}
+                </Link>
+              )
+            })}
+      </bdi>
+      {wait}
+    </p>
+  )
+}
+
 /** Returns the sentence of a build in a list. A build that ended well shows its annotation instead. */
 export function sentenceOf(build: Build): string {
   const { display } = build
@@ -62,9 +99,16 @@ export function sentenceOf(build: Build): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** How long a build ran, runs or waits. */
-export function Duration({ build }: { readonly build: Build }): ReactElement {
+/** How long a build ran, runs or waits, beside the usual time of its pipeline while it runs. */
+function Duration({ build }: { readonly build: Build }): ReactElement {
   const now = useNow()
-  const from = build.startedAt ?? build.createdAt
-  return <>{formatClock((build.finishedAt ?? now) - from)}</>
+  const from = build.startedAt ?? build.waiting?.since ?? build.createdAt
+  const time = formatClock((build.finishedAt ?? now) - from)
+  return build.usualMs === undefined ? (
+    <>{time}</>
+  ) : (
+    <span title={`Usually ${formatClock(build.usualMs)}: the median of the last successful builds of the pipeline.`}>
+      {time} of ~{formatClock(build.usualMs)}
+    </span>
+  )
 }

@@ -2,6 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { ListFilter, X } from 'lucide-react'
 import { useEffect, useRef, useState, type ReactElement } from 'react'
+import { now, useNow } from '../looks/clock.ts'
+import { formatDate, formatHour } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { queries, type CountedBy } from '../server/queries.ts'
@@ -34,11 +36,32 @@ const OFFERED: readonly { readonly name: RepeatedFilter; readonly by: CountedBy;
   { name: 'trigger', by: 'trigger', word: 'Trigger' },
 ]
 
+/** Periods that the list can be limited to. */
+const PERIODS: readonly { readonly label: string; readonly ms?: number }[] = [
+  { label: 'Last 24 hours', ms: 86_400_000 },
+  { label: 'Last 7 days', ms: 7 * 86_400_000 },
+  { label: 'Last 30 days', ms: 30 * 86_400_000 },
+  { label: 'Any time' },
+]
+const MINUTE_MS = 60_000
+
+/** Returns the start of a period until now, to the minute. Epoch milliseconds. */
+function startOf(ms: number): number {
+  return Math.floor((now() - ms) / MINUTE_MS) * MINUTE_MS
+}
+
+/** Returns a count with a `+` if there may be more. */
+function formatCount(count: number, isExact: boolean): string {
+  return `${count.toLocaleString('en-GB')}${isExact ? '' : '+'}`
+}
+
 export function FilterBar({ filter, onChange }: FilterBarProps): ReactElement {
   const { status: _status, ...rest } = filter
   const { data: counts } = useQuery(queries.counts('status', rest))
-  const countOf = (status: readonly string[]): number | undefined =>
-    counts?.items.filter(({ value }) => status.includes(value)).reduce((sum, { count }) => sum + count, 0)
+  const countOf = (status: readonly string[]): string => {
+    const found = counts?.items.filter(({ value }) => status.includes(value)).reduce((sum, { count }) => sum + count, 0)
+    return found === undefined ? '' : formatCount(found, counts?.isExact ?? true)
+  }
   const chosen = (filter.status ?? []).join()
   return (
     <div className={styles['filters']}>
@@ -51,7 +74,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactElement {
             onClick={() => onChange(status.length === 0 ? rest : { ...rest, status })}
           >
             {name}
-            {status.length > 0 && <span>{countOf(status) ?? ''}</span>}
+            {status.length > 0 && <span>{countOf(status)}</span>}
           </button>
         ))}
       </div>
@@ -63,18 +86,32 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactElement {
 }
 
 function Chips({ filter, onChange }: FilterBarProps): ReactElement {
+  const shownAt = useNow()
   const chips = REPEATED.filter((name) => name !== 'status').flatMap((name) =>
-    (filter[name] ?? []).map((value) => ({ name, value })),
+    (filter[name] ?? []).map((value) => ({
+      name: name as string,
+      value,
+      dropped: toggleFilter(filter, name, value),
+    })),
   )
+  for (const name of ['from', 'to'] as const) {
+    const { [name]: time, ...dropped } = filter
+    if (time !== undefined)
+      chips.push({
+        name: name === 'from' ? 'since' : 'until',
+        value: `${formatDate(time, shownAt)} ${formatHour(time)}`,
+        dropped,
+      })
+  }
   return (
     <>
-      {chips.map(({ name, value }) => (
+      {chips.map(({ name, value, dropped }) => (
         <button
           key={`${name} ${value}`}
           type="button"
           className={styles['chip']}
           aria-label={`Drop the filter ${name}: ${value}`}
-          onClick={() => onChange(toggleFilter(filter, name, value))}
+          onClick={() => onChange(dropped)}
         >
           <span>{name}:</span>
           <bdi className="cut">{value}</bdi>
@@ -86,12 +123,17 @@ function Chips({ filter, onChange }: FilterBarProps): ReactElement {
 }
 
 function AddFilter({ filter, onChange }: FilterBarProps): ReactElement {
+  const button = useRef<HTMLButtonElement>(null)
+  const [isOpen, setIsOpen] = useState(false)
   const [offered, setOffered] = useState(OFFERED[0])
-  const values = useQuery({ ...queries.counts(offered?.by ?? 'pipeline', filter), enabled: offered !== undefined })
+  const { from: _from, to: _to, ...timeless } = filter
+  const values = useQuery({ ...queries.counts(offered?.by ?? 'pipeline', filter), enabled: isOpen && offered !== undefined })
+  useShortcuts('Filters', [{ keys: 'f', does: 'Add a filter', run: () => button.current?.click() }])
   return (
     <Menu
+      onOpenChange={setIsOpen}
       button={
-        <Button small tone="quiet" icon={<ListFilter size={14} aria-hidden />}>
+        <Button ref={button} small tone="quiet" icon={<ListFilter size={14} aria-hidden />}>
           Filter
         </Button>
       }
@@ -99,9 +141,13 @@ function AddFilter({ filter, onChange }: FilterBarProps): ReactElement {
         OFFERED.map((one) => ({ label: one.word, isMarked: one === offered, keepsOpen: true, onChoose: () => setOffered(one) })),
         (values.data?.items ?? []).slice(0, 20).map(({ value, count }) => ({
           label: value,
-          keys: String(count),
+          keys: formatCount(count, values.data?.isExact ?? true),
           isMarked: offered !== undefined && filter[offered.name]?.includes(value) === true,
           onChoose: () => offered !== undefined && onChange(toggleFilter(filter, offered.name, value)),
+        })),
+        PERIODS.map(({ label, ms }) => ({
+          label,
+          onChoose: () => onChange(ms === undefined ? timeless : { ...timeless, from: startOf(ms) }),
         })),
       ]}
     />

@@ -9,10 +9,14 @@ import { formatSpan } from '../looks/time.ts'
 import { Button, ButtonLink } from '../parts/button.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
+import { RaiseCapacity } from './raise-capacity.tsx'
 import styles from './builds.module.css'
 
 /** Causes that are shown before *Show all*. */
 const SHOWN = 4
+/** Reasons that a change of the runtime ends, and of the pipeline. */
+const OF_RUNTIMES: ReadonlySet<string> = new Set(['runtime-capacity', 'agent-offline'])
+const OF_PIPELINES: ReadonlySet<string> = new Set(['pipeline-limit', 'pipeline-frozen', 'branch-limit', 'trigger-limit'])
 
 export function WaitingBox(): ReactElement | null {
   const { data: queue } = useQuery(queries.queue())
@@ -27,8 +31,8 @@ export function WaitingBox(): ReactElement | null {
         Waiting: {queue.waiting}, the oldest for {formatSpan(now - oldest)}
       </h2>
       <ul>
-        {shown.map((cause, index) => (
-          <Cause key={index} cause={cause} now={now} />
+        {shown.map((cause) => (
+          <Cause key={keyOf(cause)} cause={cause} now={now} />
         ))}
       </ul>
       {queue.items.length > shown.length && (
@@ -40,11 +44,16 @@ export function WaitingBox(): ReactElement | null {
   )
 }
 
+function keyOf({ reason, runtime, project, pipeline, branch, trigger }: QueueCause): string {
+  return JSON.stringify([reason, runtime, project, pipeline, branch, trigger])
+}
+
 function Cause({ cause, now }: { readonly cause: QueueCause; readonly now: number }): ReactElement {
-  const { waiting, message, reason, nextMs, expiresAt, builds, holders = [], pipeline, runtime } = cause
+  const { waiting, message, reason, nextMs, expiresAt, builds, holders = [], pipeline, runtime, limit } = cause
   const first = builds[0]
   const details = [
-    cause.used !== undefined && cause.limit !== undefined ? `${cause.used} of ${cause.limit} run${formatHolders(cause)}` : '',
+    cause.used !== undefined && limit !== undefined ? `${cause.used} of ${limit} run${formatHolders(cause)}` : '',
+    `for ${formatSpan(now - cause.since)}`,
     nextMs === undefined ? '' : `next place in about ${formatSpan(nextMs)}`,
     expiresAt - now < 86_400_000 ? `given up in ${formatSpan(expiresAt - now)}` : '',
   ].filter((part) => part !== '')
@@ -59,6 +68,9 @@ function Cause({ cause, now }: { readonly cause: QueueCause; readonly now: numbe
       </div>
       <div className={styles['links']}>
         {holders[0] !== undefined && <Link href={paths.build(holders[0].id)}>Open #{holders[0].number}</Link>}
+        {reason === 'runtime-capacity' && runtime !== undefined && <RaiseCapacity runtime={runtime} />}
+        {OF_RUNTIMES.has(reason) && runtime !== undefined && <Link href={paths.runtime(runtime)}>Open {runtime}</Link>}
+        {OF_PIPELINES.has(reason) && pipeline !== undefined && <Link href={paths.pipeline(pipeline)}>Open {pipeline}</Link>}
         {first !== undefined && waiting === 1 ? (
           <ButtonLink small href={paths.build(first.id)}>
             Open #{first.number}

@@ -4,7 +4,7 @@ import { useEffect, useState, type ReactElement, type RefObject } from 'react'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toProblem } from '../parts/problem.tsx'
 import { formatCount, TIMES, type Times } from './format.ts'
-import type { LogName, LogState } from './log.ts'
+import type { LogName, LogState } from './log-state.ts'
 import styles from './log.module.css'
 import { MAX_FOUND, type Wanted } from './search.ts'
 import type { Settings } from './view.ts'
@@ -20,6 +20,12 @@ export interface BarProps {
   readonly onMatch: (step: 1 | -1) => void
   /** Shows a line, from 0. */
   readonly onLine: (line: number) => void
+  readonly onProblem: (step: 1 | -1) => void
+  /** True while only new lines are shown. */
+  readonly isOnlyNew: boolean
+  /** Number of lines that are new; undefined until they are known. */
+  readonly newCount: number | undefined
+  readonly onOnlyNew: () => void
   readonly onFollow: () => void
   readonly onFold: () => void
   readonly onCopy: () => void
@@ -41,6 +47,15 @@ export function Bar(props: BarProps): ReactElement {
         {formatCount(state.total)} {state.total === 1 ? 'line' : 'lines'}
       </span>
       <SearchField {...props} />
+      {state.problems.length > 0 && (
+        <Button small tone="quiet" onClick={() => props.onProblem(1)}>
+          <span className={styles['problemMark']} aria-hidden />
+          {state.problems.length === 1 ? 'Problem' : `Problems ${formatCount(state.problems.length)}`}
+        </Button>
+      )}
+      <Button small tone="quiet" aria-pressed={props.isOnlyNew} onClick={props.onOnlyNew}>
+        {props.newCount === undefined ? 'Only new' : `Only new ${formatCount(props.newCount)}`}
+      </Button>
       <LineField lineField={props.lineField} total={state.total} onLine={props.onLine} />
       <span className={styles['grow']} />
       {state.isLive && (

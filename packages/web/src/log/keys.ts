@@ -6,6 +6,9 @@ export interface LogActions {
   readonly search: () => void
   readonly line: () => void
   readonly match: (step: 1 | -1) => void
+  /** Absent if the log has no problem. */
+  readonly problem: ((step: 1 | -1) => void) | undefined
+  readonly onlyNew: () => void
   readonly start: () => void
   readonly end: () => void
   readonly wrap: () => void
@@ -19,10 +22,18 @@ export interface LogActions {
 
 /** Makes the keys work while the log is shown. */
 export function useLogKeys(actions: LogActions): void {
+  const { problem } = actions
   const shortcuts: readonly Shortcut[] = [
     { keys: '/', does: 'searches the log', run: actions.search },
     { keys: 'n', does: 'shows the next match', run: () => actions.match(1) },
     { keys: 'Shift+n', does: 'shows the match before', run: () => actions.match(-1) },
+    ...(problem === undefined
+      ? []
+      : [
+          { keys: 'e', does: 'shows the next problem', run: () => problem(1) },
+          { keys: 'Shift+e', does: 'shows the problem before', run: () => problem(-1) },
+        ]),
+    { keys: 'b', does: 'shows only what is new', run: actions.onlyNew },
     { keys: ':', does: 'goes to a line', run: actions.line },
     { keys: 'Home', does: 'shows the first line', run: actions.start },
     { keys: 'End', does: 'shows the last line, and follows', run: actions.end },

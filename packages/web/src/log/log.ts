@@ -4,37 +4,27 @@ import { now } from '../looks/clock.ts'
 import { client } from '../server/client.ts'
 import { followTopics } from '../server/stream.ts'
 import { Follower } from './follow.ts'
-import { Search, type Match, type Wanted } from './search.ts'
+import type { LogName, LogState } from './log-state.ts'
+import { isMissing, loadLastLine } from './last-line.ts'
+import { Marks } from './marks.ts'
+import { Search, type Wanted } from './search.ts'
 import { extended, readText } from './select.ts'
 import { LineSource } from './source.ts'
 import { View, type Elements, type Settings } from './view.ts'
 
-export interface LogName {
-  readonly buildId: string
-  readonly attempt: number
-  readonly stream: string
-}
-
-/** What is shown beside the rows. A new object after each change. */
-export interface LogState {
-  readonly total: number
-  readonly isLoaded: boolean
-  readonly error: unknown
-  readonly isFollowing: boolean
-  readonly isLive: boolean
-  /** Lines that arrived below the view since it was paused. */
-  readonly unseen: number
-  readonly marked: readonly [number, number] | undefined
-  readonly matches: readonly Match[]
-  readonly current: Match | undefined
-  readonly isSearching: boolean
-  readonly hasMoreMatches: boolean
-  readonly searchError: unknown
-  readonly hasFolds: boolean
+export interface LogOptions {
+  readonly elements: Elements
+  readonly settings: Settings
+  readonly live: boolean
+  /** True to show the first problem at the start, or the end if there is none. */
+  readonly opensAtProblem: boolean
+  readonly changed: () => void
 }
 
 /** Draws are at most this often while output arrives. Milliseconds. */
 const LIVE_DRAW_MS = 100
+/** How often the marks of a live log are read again. Milliseconds. */
+const LIVE_MARKS_MS = 5_000
 /** Lines that are read first, before the view is known. */
 const FIRST_LINES = 512
 
@@ -44,6 +34,8 @@ export class Log {
   readonly #name: LogName
   readonly #source: LineSource
   readonly #search: Search
+  readonly #marks: Marks
+  readonly #opensAtProblem: boolean
   readonly #view: View
   readonly #abort = new AbortController()
   readonly #changed: () => void
@@ -53,12 +45,14 @@ export class Log {
   #error: unknown
   #current = -1
   #seen = 0
+  #marksTimer: ReturnType<typeof setTimeout> | undefined
   #drawTimer: ReturnType<typeof setTimeout> | undefined
   #state: LogState | undefined
 
-  constructor(name: LogName, options: { elements: Elements; settings: Settings; live: boolean; changed: () => void }) {
+  constructor(name: LogName, options: LogOptions) {
     this.#name = name
     this.#isLive = options.live
+    this.#opensAtProblem = options.opensAtProblem
     this.#changed = options.changed
     this.#source = new LineSource(
       (range, signal) => this.#load(range, signal),
@@ -69,11 +63,16 @@ export class Log {
         client.builds.searchLog(name.buildId, { signal, query: { ...query, stream: name.stream, attempt: name.attempt } }),
       () => this.#found(),
     )
+    this.#marks = new Marks(
+      (signal) => client.builds.logMarks(name.buildId, { signal, query: { stream: name.stream, attempt: name.attempt } }),
+      () => this.#arrived(),
+    )
     this.#view = new View({
       elements: options.elements,
       settings: options.settings,
       source: this.#source,
       search: this.#search,
+      marks: this.#marks,
       drawn: () => this.#drawn(),
     })
     this.#view.isFollowing = options.live
@@ -100,6 +99,7 @@ export class Log {
       this.#error = this.#isLive && isMissing(error) ? undefined : error
       this.#isLoaded = true
     }
+    void this.#loadMarks(marked === undefined && this.#opensAtProblem)
     if (this.#isLive) this.#follow()
     this.#arrived()
   }
@@ -107,6 +107,7 @@ export class Log {
   close(): void {
     this.#abort.abort()
     clearTimeout(this.#drawTimer)
+    clearTimeout(this.#marksTimer)
     this.#follower?.close()
     this.#search.close()
     this.#source.close()
@@ -132,6 +133,7 @@ export class Log {
       hasMoreMatches: this.#search.hasMore,
       searchError: this.#search.error,
       hasFolds: this.#view.hasFolds,
+      problems: this.#marks.problems,
     }
     return this.#state
   }
@@ -174,6 +176,22 @@ export class Log {
     this.#tell()
   }
 
+  /** Shows the next problem, or the one before. Resolves to false if the log has none. */
+  async showProblem(step: 1 | -1): Promise<boolean> {
+    if (this.#isLive) await this.#marks.load(this.#abort.signal)
+    const problem = this.#marks.move(this.#marks.current?.line ?? this.#view.linesInView[0] - 1, step)
+    if (problem === undefined) return false
+    this.#view.show(problem.line)
+    this.#tell()
+    return true
+  }
+
+  /** Marks the lines that another log lacks. */
+  set newLines(lines: ReadonlySet<number>) {
+    this.#view.newLines = lines
+    this.#view.redraw()
+  }
+
   /** Shows the end, and follows what arrives. */
   toEnd(): void {
     this.#view.isFollowing = this.#isLive
@@ -205,19 +223,30 @@ export class Log {
     return client.builds.logLines(buildId, { signal, query: { stream, attempt, ...range } })
   }
 
+  /** Reads the marks, and while the log is live again after a while. */
+  async #loadMarks(shows: boolean): Promise<void> {
+    await this.#marks.load(this.#abort.signal)
+    clearTimeout(this.#marksTimer)
+    if (this.#isLive && !this.#abort.signal.aborted)
+      this.#marksTimer = setTimeout(() => void this.#loadMarks(false), LIVE_MARKS_MS)
+    if (this.#abort.signal.aborted || !shows || !this.#view.isAtStart) return
+    if (!(await this.showProblem(1))) this.toEnd()
+  }
+
   #follow(): void {
     const { buildId, attempt, stream } = this.#name
     opened += 1
     const id = `log ${opened}`
     this.#follower = new Follower({
       source: this.#source,
-      loadLast: () => this.#loadLast(),
+      loadLast: () => loadLastLine((range, signal) => this.#load(range, signal), this.#name, this.#abort.signal),
       followBytes: (offset, listen) => followTopics(id, [`log:${buildId}:${attempt}:${stream}:${offset}`], listen),
       now,
       ended: () => {
         this.#isLive = false
         this.#view.isFollowing = false
         this.#arrived()
+        void this.#loadMarks(false)
       },
       failed: (error) => {
         this.#error = error
@@ -225,30 +254,6 @@ export class Log {
       },
     })
     void this.#follower.start()
-  }
-
-  /** Reads the last line. A stream that does not exist yet has none. */
-  async #loadLast(): Promise<LogLines> {
-    try {
-      return await this.#load({ from: -1, count: 1 }, this.#abort.signal)
-    } catch (error) {
-      if (!isMissing(error)) throw error
-      const { attempt, stream } = this.#name
-      return {
-        attempt,
-        stream,
-        from: 0,
-        lines: 0,
-        total: 0,
-        complete: false,
-        startByte: 0,
-        bytes: 0,
-        sgr: '',
-        times: [],
-        cut: [],
-        text: '',
-      }
-    }
   }
 
   #arrived(): void {
@@ -288,8 +293,4 @@ export class Log {
     if (isSame) this.#state = before
     else this.#changed()
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'not-found'
 }

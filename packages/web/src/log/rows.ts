@@ -16,8 +16,12 @@ export interface Row {
   readonly hits: readonly Match[] | undefined
   readonly current: Match | undefined
   readonly isMarked: boolean
+  /** Set for a line with which a tool reports a failure; `current` for the one that was shown last. */
+  readonly problem: 'problem' | 'current' | undefined
+  /** True for a line that another log lacks. */
+  readonly isNew: boolean
   /** The fold whose heading this is. */
-  readonly fold: { readonly isClosed: boolean; readonly title: string; readonly lines: number; readonly hits: number } | undefined
+  readonly fold: { readonly isClosed: boolean; readonly lines: number; readonly hits: number } | undefined
   readonly theme: Theme
   readonly showsControls: boolean
 }
@@ -139,6 +143,9 @@ function write(drawn: Drawn, row: Row): void {
   element.dataset['line'] = String(row.line)
   element.ariaRowIndex = String(row.line + 1)
   element.toggleAttribute('data-marked', row.isMarked)
+  element.toggleAttribute('data-new', row.isNew)
+  if (row.problem === undefined) delete element.dataset['problem']
+  else element.dataset['problem'] = row.problem
   element.toggleAttribute('data-loading', row.content === undefined)
   number.textContent = String(row.line + 1)
   writeFold(number, row.fold)
@@ -149,6 +156,8 @@ function write(drawn: Drawn, row: Row): void {
     number,
     text,
     ...(row.fold?.isClosed ? [foldNote(row.fold)] : []),
+    ...(row.problem === undefined ? [] : [noteOf('problem')]),
+    ...(row.isNew ? [noteOf('new')] : []),
     ...(row.time === '' ? [] : [time]),
   ]
   element.replaceChildren(...cells)
@@ -167,8 +176,12 @@ function writeFold(number: HTMLElement, fold: Row['fold']): void {
 }
 
 function foldNote({ lines, hits }: NonNullable<Row['fold']>): HTMLElement {
+  return noteOf(`${lines} lines${hits > 0 ? `, ${hits} matches` : ''}`)
+}
+
+function noteOf(text: string): HTMLElement {
   const note = document.createElement('span')
   note.className = styles['note'] ?? ''
-  note.textContent = `${lines} lines${hits > 0 ? `, ${hits} matches` : ''}`
+  note.textContent = text
   return note
 }

@@ -1,5 +1,5 @@
 /** Which lines are rows: all except those that closed folds hide. Lines and rows are numbered from 0. */
-import type { Fold } from './folds.ts'
+import type { Fold } from './marks.ts'
 
 /** A range of hidden lines, without the heading of its fold. */
 interface Hidden {

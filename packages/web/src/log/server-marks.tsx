@@ -5,7 +5,7 @@ import { queries } from '../server/queries.ts'
 import { formatDate } from '../looks/time.ts'
 import { useNow } from '../looks/clock.ts'
 import { formatBytes } from './format.ts'
-import type { LogName } from './log.ts'
+import type { LogName } from './log-state.ts'
 import styles from './log.module.css'
 
 /** Shows nothing for a log that is whole. */

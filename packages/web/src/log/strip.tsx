@@ -1,18 +1,23 @@
-/** Where the matches are in the log, beside the scroll bar. */
+/** Where the matches and problems are in the log, beside the scroll bar. */
 import { useEffect, useRef, type ReactElement } from 'react'
 import styles from './log.module.css'
-import type { Match } from './search.ts'
 
 const LEAST_TICK = 2
 
-/** Draws a tick for each match, by its share of the lines. `version` changes with the matches. A click shows the place. */
+interface Place {
+  readonly line: number
+}
+
+/** Draws a tick for each match and problem, by its share of the lines. `version` changes with the matches. A click shows the place. */
 export function Strip({
   matches,
+  problems,
   total,
   version,
   onShow,
 }: {
-  readonly matches: readonly Match[]
+  readonly matches: readonly Place[]
+  readonly problems: readonly Place[]
   readonly total: number
   readonly version: number
   readonly onShow: (line: number) => void
@@ -24,15 +29,21 @@ export function Strip({
     if (element === null || !context) return
     element.width = element.clientWidth
     element.height = element.clientHeight
-    context.fillStyle = getComputedStyle(element).color
-    let last = -1
-    for (const { line } of matches) {
-      const top = Math.floor((line / Math.max(1, total)) * (element.height - LEAST_TICK))
-      if (top === last) continue
-      context.fillRect(1, top, element.width - 2, LEAST_TICK)
-      last = top
+    const draw = (places: readonly Place[], color: string, [left, width]: readonly [number, number]): void => {
+      context.fillStyle = color
+      let last = -1
+      for (const { line } of places) {
+        const top = Math.floor((line / Math.max(1, total)) * (element.height - LEAST_TICK))
+        if (top === last) continue
+        context.fillRect(left, top, width, LEAST_TICK)
+        last = top
+      }
     }
-  }, [matches, total, version])
+    const { color, textDecorationColor } = getComputedStyle(element)
+    const half = Math.floor(element.width / 2)
+    draw(matches, color, [1, half - 1])
+    draw(problems, textDecorationColor, [half, element.width - half - 1])
+  }, [matches, problems, total, version])
   return (
     <canvas
       ref={canvas}

@@ -1,11 +1,11 @@
 /** The rows of a log in a scrolling element, outside of React: what is drawn where, and what the scroll bar means. */
-import { visibleText, type Theme } from '@windlass/ansi'
-import { foldsOf, markerOf, type Fold, type Marker } from './folds.ts'
+import type { Theme } from '@windlass/ansi'
 import { formatTime, type Times } from './format.ts'
+import type { Marks } from './marks.ts'
 import { Rows, type Row } from './rows.ts'
 import type { Match, Search } from './search.ts'
 import { Segments } from './segments.ts'
-import type { Line, LineSource } from './source.ts'
+import type { LineSource } from './source.ts'
 import {
   afterBar,
   clamp,
@@ -47,6 +47,7 @@ export interface ViewOptions {
   readonly elements: Elements
   readonly source: LineSource
   readonly search: Search
+  readonly marks: Marks
   readonly settings: Settings
   /** Called after each drawing. */
   readonly drawn: () => void
@@ -66,16 +67,14 @@ export class View {
   #heights = new Map<number, number>()
   #average = ROW_HEIGHT
   #segments = new Segments(0)
-  readonly #markers = new Map<number, Marker>()
-  /** Lines that were searched for a marker. */
-  readonly #searched = new WeakSet<Line>()
-  #folds: readonly Fold[] = []
+  /** Lines of the headings of closed folds. */
   readonly #closed = new Set<number>()
-  #hasNewMarkers = false
   isFollowing = false
   /** Marked lines, first and last. */
   marked: readonly [number, number] | undefined
   current: Match | undefined
+  /** Lines that another log lacks. */
+  newLines: ReadonlySet<number> = new Set()
 
   constructor(options: ViewOptions) {
     this.#options = options
@@ -132,13 +131,17 @@ export class View {
     return [this.#segments.lineOf(first), this.#segments.lineOf(Math.max(first, last))]
   }
 
+  get isAtStart(): boolean {
+    return this.#anchor.row === 0 && this.#anchor.offset === 0
+  }
+
   get isAtEnd(): boolean {
     return isAtOrAfter(this.#anchor, endOf(this.#geometry()))
   }
 
   /** Opens the folds around a line and brings it into view. */
   show(line: number): void {
-    for (const { from, to } of this.#folds) if (line > from && line <= to) this.#closed.delete(from)
+    for (const { from, to } of this.#folds.values()) if (line > from && line <= to) this.#closed.delete(from)
     this.#arrange()
     this.isFollowing = false
     this.#anchor = reveal(this.#segments.rowOf(line), this.#anchor, this.#geometry())
@@ -166,7 +169,7 @@ export class View {
 
   /** Opens or closes the fold whose heading is this line. Returns false if there is none. */
   toggleFold(line: number): boolean {
-    if (!this.#folds.some(({ from }) => from === line)) return false
+    if (!this.#folds.has(line)) return false
     if (!this.#closed.delete(line)) this.#closed.add(line)
     this.#keepTopLine()
     return true
@@ -174,14 +177,19 @@ export class View {
 
   /** Closes all folds, or opens them if all are closed. */
   toggleFolds(): void {
-    const isAll = this.#folds.every(({ from }) => this.#closed.has(from))
+    const headings = [...this.#folds.keys()]
+    const isAll = headings.every((line) => this.#closed.has(line))
     this.#closed.clear()
-    if (!isAll) for (const { from } of this.#folds) this.#closed.add(from)
+    if (!isAll) for (const line of headings) this.#closed.add(line)
     this.#keepTopLine()
   }
 
+  get #folds(): Marks['folds'] {
+    return this.#options.marks.folds
+  }
+
   get hasFolds(): boolean {
-    return this.#folds.length > 0
+    return this.#folds.size > 0
   }
 
   /** Returns the lines that a selection of the browser touches. */
@@ -202,16 +210,8 @@ export class View {
   }
 
   #arrange(): void {
-    const { total } = this.#options.source
-    if (this.#hasNewMarkers) {
-      this.#hasNewMarkers = false
-      const markers = [...this.#markers.values()].toSorted((a, b) => a.line - b.line)
-      this.#folds = foldsOf(markers, total - 1)
-    }
-    this.#segments = new Segments(
-      total,
-      this.#folds.filter(({ from }) => this.#closed.has(from)),
-    )
+    const closed = [...this.#closed].flatMap((line) => this.#folds.get(line) ?? [])
+    this.#segments = new Segments(this.#options.source.total, closed)
   }
 
   #geometry(): Geometry {
@@ -296,16 +296,14 @@ export class View {
     const rows: Row[] = []
     for (let row = from; row <= to; row += 1) rows.push(this.#toRow(this.#segments.lineOf(row), theme))
     this.#rows.draw(rows)
-    if (this.#hasNewMarkers) this.redraw()
     return rows
   }
 
   #toRow(line: number, theme: Theme): Row {
-    const { source, search } = this.#options
+    const { source, search, marks } = this.#options
     const content = source.lineAt(line)
     const before = line === 0 ? undefined : source.lineAt(line - 1)?.at
     const gap = before === undefined || content?.at === undefined ? 0 : content.at - before
-    if (content !== undefined) this.#noteMarker(line, content)
     const { times, showsControls } = this.#settings
     return {
       line,
@@ -315,6 +313,8 @@ export class View {
       hits: search.inLine(line),
       current: this.current?.line === line ? this.current : undefined,
       isMarked: this.marked !== undefined && line >= this.marked[0] && line <= this.marked[1],
+      problem: marks.problemAt(line),
+      isNew: this.newLines.has(line),
       fold: this.#foldAt(line),
       theme,
       showsControls,
@@ -324,22 +324,13 @@ export class View {
   /** Time of the first line. Epoch milliseconds. */
   startedAt: number | undefined
 
-  #noteMarker(line: number, content: Line): void {
-    if (this.#searched.has(content)) return
-    this.#searched.add(content)
-    const marker = markerOf(visibleText(content.text).trimEnd(), line)
-    if (marker === undefined) return
-    this.#markers.set(line, marker)
-    this.#hasNewMarkers = true
-  }
-
   #foldAt(line: number): Row['fold'] {
-    const fold = this.#folds.find(({ from }) => from === line)
+    const fold = this.#folds.get(line)
     if (fold === undefined) return undefined
     const { matches } = this.#options.search
     const isClosed = this.#closed.has(line)
     const hits = isClosed ? matches.filter((match) => match.line > fold.from && match.line <= fold.to).length : 0
-    return { isClosed, title: fold.title, lines: fold.to - fold.from, hits }
+    return { isClosed, lines: fold.to - fold.from, hits }
   }
 
   /** Measures the rows whose height is not the usual one. Returns true if a height is another one than before. */

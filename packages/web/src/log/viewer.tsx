@@ -1,14 +1,19 @@
 /** The log of a step: rows of any number, search, marks, and what arrives while the step runs. */
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useLayoutEffect, useRef, useState, type ReactElement } from 'react'
 import { copyText } from '../parts/copy.tsx'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { queries } from '../server/queries.ts'
 import { readLines } from '../url/paths.ts'
+import { useParam } from '../url/search.ts'
 import { Bar } from './bar.tsx'
 import { TIMES, type Times } from './format.ts'
-import { Log, type LogName, type LogState } from './log.ts'
+import { Log } from './log.ts'
+import { EMPTY, type LogName, type LogState } from './log-state.ts'
 import styles from './log.module.css'
 import { MAX_COPIED_LINES, toHash } from './select.ts'
+import { NewLines } from './new-lines.tsx'
 import { ServerMarks } from './server-marks.tsx'
 import { Strip } from './strip.tsx'
 import { useLogKeys } from './keys.ts'
@@ -17,26 +22,12 @@ import type { Settings } from './view.ts'
 export interface LogViewerProps extends LogName {
   /** True while output may follow. */
   readonly live: boolean
+  /** True to show the first problem at the start, or the end if there is none. */
+  readonly opensAtProblem?: boolean
 }
 
 const KEPT = 'windlass.log'
 const PLAIN: Settings = { wraps: false, times: 'none', showsControls: false }
-const EMPTY: LogState = {
-  total: 0,
-  isLoaded: false,
-  error: undefined,
-  isFollowing: false,
-  isLive: false,
-  unseen: 0,
-  marked: undefined,
-  matches: [],
-  current: undefined,
-  isSearching: false,
-  hasMoreMatches: false,
-  searchError: undefined,
-  hasFolds: false,
-}
-
 function readSettings(): Settings {
   try {
     const kept = JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Partial<Settings>
@@ -62,10 +53,13 @@ function markedLines(): readonly [number, number] | undefined {
 }
 
 /** Shows a stream of a log. Fills its container, which must have a height. */
-export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): ReactElement {
+export function LogViewer({ buildId, attempt, stream, live, opensAtProblem = false }: LogViewerProps): ReactElement {
   const [settings, setSettings] = useState(readSettings)
   const [state, setState] = useState(EMPTY)
   const [said, setSaid] = useState('')
+  const [only, setOnly] = useParam('only')
+  const isOnlyNew = only === 'new'
+  const { data: fresh } = useQuery({ ...queries.newLines(buildId, { attempt, stream }), enabled: isOnlyNew || opensAtProblem })
   const log = useRef<Log>(undefined)
   const viewer = useRef<HTMLElement>(null)
   const scroller = useRef<HTMLDivElement>(null)
@@ -80,7 +74,7 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
     const elements = { viewer: viewer.current, scroller: scroller.current, spacer: spacer.current, rows: rows.current }
     const open = new Log(
       { buildId, attempt, stream },
-      { elements, settings: first.current, live, changed: () => setState(open.state) },
+      { elements, settings: first.current, live, opensAtProblem, changed: () => setState(open.state) },
     )
     log.current = open
     void open.open(markedLines())
@@ -91,7 +85,7 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
       open.close()
       log.current = undefined
     }
-    // A log that ends is not opened again: the stream tells of its end.
+    // A log that ends is not opened again: the stream tells of its end. A step that fails meanwhile does not move the view.
   }, [buildId, attempt, stream])
 
   const change = (changed: Partial<Settings>): void => {
@@ -104,6 +98,10 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
     if (log.current !== undefined) log.current.view.settings = settings
   }, [settings])
 
+  useEffect(() => {
+    if (log.current !== undefined && fresh !== undefined) log.current.newLines = new Set(fresh.lines.map(({ line }) => line))
+  }, [fresh])
+
   const select = (line: number, isRange: boolean): void => {
     const range = log.current?.markLine(line, isRange)
     history.replaceState(history.state, '', location.pathname + location.search + toHash(range))
@@ -115,12 +113,19 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
     setSaid((await copyText(text)) ? 'Copied.' : 'The browser does not allow copying here.')
   }
   const showLine = (line: number): void => log.current?.mark([line, line], true)
+  const showProblem = async (step: 1 | -1): Promise<void> => {
+    if (isOnlyNew) setOnly(undefined)
+    if ((await log.current?.showProblem(step)) === false) setSaid('The log reports no problem of a known form.')
+  }
+  const toggleNew = (): void => setOnly(isOnlyNew ? undefined : 'new')
   const nextTimes = (): Times => TIMES[(TIMES.indexOf(settings.times) + 1) % TIMES.length] ?? 'none'
 
   useLogKeys({
     search: () => searchField.current?.select(),
     line: () => lineField.current?.focus(),
     match: (step) => log.current?.showMatch(step),
+    problem: state.problems.length > 0 || state.isLive ? (step) => void showProblem(step) : undefined,
+    onlyNew: toggleNew,
     start: () => log.current?.view.toStart(),
     end: () => log.current?.toEnd(),
     wrap: () => change({ wraps: !settings.wraps }),
@@ -147,6 +152,10 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
         onSearch={(wanted) => log.current?.search(wanted)}
         onMatch={(step) => log.current?.showMatch(step)}
         onLine={showLine}
+        onProblem={(step) => void showProblem(step)}
+        isOnlyNew={isOnlyNew}
+        newCount={fresh?.count}
+        onOnlyNew={toggleNew}
         onFollow={() => log.current?.toggleFollow()}
         onFold={() => log.current?.view.toggleFolds()}
         onCopy={() => void copy()}
@@ -173,12 +182,22 @@ export function LogViewer({ buildId, attempt, stream, live }: LogViewerProps): R
             </div>
           </div>
         </div>
-        {state.matches.length > 0 && (
+        {state.matches.length + state.problems.length > 0 && (
           <Strip
             matches={state.matches}
+            problems={state.problems}
             version={state.matches.length}
             total={state.total}
             onShow={(line) => log.current?.view.show(line)}
+          />
+        )}
+        {isOnlyNew && (
+          <NewLines
+            name={{ buildId, attempt, stream }}
+            onShow={(line) => {
+              setOnly(undefined)
+              showLine(line)
+            }}
           />
         )}
         <State state={state} onRetry={() => log.current?.retry()} />

@@ -1,5 +1,8 @@
 /** Theme and density, kept in this browser. `boot.js` reads them before the first paint. */
-const KEY = 'windlass.looks'
+import { createStore, useStore } from '../server/store.ts'
+
+/** Where the browser keeps the looks. */
+export const LOOKS_KEY = 'windlass.looks'
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
@@ -11,8 +14,10 @@ export interface Looks {
   readonly density: Density
 }
 
+const looks = createStore(readLooks())
+
 /** Returns the theme and density that the document has now. */
-export function readLooks(): Looks {
+function readLooks(): Looks {
   const { theme, density } = document.documentElement.dataset
   return {
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
@@ -20,16 +25,36 @@ export function readLooks(): Looks {
   }
 }
 
+/** Returns the theme and density, and renders again when they change. */
+export function useLooks(): Looks {
+  return useStore(looks)
+}
+
 /** Changes the document, and keeps the choice unless storage is blocked. */
-export function setLooks(looks: Looks): void {
-  const { dataset } = document.documentElement
-  if (looks.theme === 'system') delete dataset['theme']
-  else dataset['theme'] = looks.theme
-  if (looks.density === 'compact') dataset['density'] = looks.density
-  else delete dataset['density']
+export function setLooks(next: Looks): void {
+  show(next)
   try {
-    localStorage.setItem(KEY, JSON.stringify(looks))
+    localStorage.setItem(LOOKS_KEY, JSON.stringify(next))
   } catch {
     // The choice holds until the page is closed.
   }
+}
+
+/** Shows the theme and density of a text of the storage, which another document has changed. */
+export function showStoredLooks(stored: string | null): void {
+  try {
+    const { theme, density } = JSON.parse(stored ?? '{}') as Partial<Looks>
+    show({ theme: theme ?? 'system', density: density ?? 'comfortable' })
+  } catch {
+    // Something else is stored there; the looks stay.
+  }
+}
+
+function show(next: Looks): void {
+  const { dataset } = document.documentElement
+  if (next.theme === 'system') delete dataset['theme']
+  else dataset['theme'] = next.theme
+  if (next.density === 'compact') dataset['density'] = next.density
+  else delete dataset['density']
+  looks.set(next)
 }

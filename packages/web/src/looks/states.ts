@@ -1,7 +1,19 @@
 /** The word, shape and color of each state. Shape and word always accompany the color. */
 export type Tone = 'ok' | 'bad' | 'run' | 'wait' | 'stop' | 'idle'
 
-export type Shape = 'hourglass' | 'dot' | 'arc' | 'bars' | 'caret' | 'outline' | 'check' | 'cross' | 'hand' | 'square' | 'dash'
+export type Shape =
+  | 'triangle'
+  | 'hourglass'
+  | 'dot'
+  | 'arc'
+  | 'bars'
+  | 'caret'
+  | 'outline'
+  | 'check'
+  | 'cross'
+  | 'hand'
+  | 'square'
+  | 'dash'
 
 export interface Look {
   readonly word: string
@@ -29,17 +41,45 @@ const LOOKS = {
 interface State {
   readonly status: string
   readonly reason?: string | undefined
+  readonly waiting?: { readonly reason: string } | undefined
 }
 
 const TIMED_OUT: ReadonlySet<string> = new Set(['too-long', 'inactive', 'queue-expired', 'approval-timeout'])
 
+const HEALTH = {
+  ok: { word: 'Healthy', shape: 'check', tone: 'ok' },
+  warning: { word: 'Warning', shape: 'triangle', tone: 'wait' },
+  error: { word: 'Error', shape: 'cross', tone: 'bad' },
+} as const satisfies Readonly<Record<string, Look>>
+
+/** Returns the look of a level of health; undefined for servers that do not send it. */
+export function lookOfHealth(level: keyof typeof HEALTH | undefined): Look {
+  return level === undefined ? { ...LOOKS.skipped, word: 'Unknown' } : HEALTH[level]
+}
+
+const AGENTS = {
+  online: { ...HEALTH.ok, word: 'Online' },
+  offline: { ...HEALTH.error, word: 'Silent' },
+  'never-seen': { ...LOOKS.skipped, word: 'Never seen' },
+} as const satisfies Readonly<Record<string, Look>>
+
+/** Returns the look of an agent or a monitor by its status. */
+export function lookOfAgent(status: keyof typeof AGENTS): Look {
+  return AGENTS[status]
+}
+
+/** Returns the look of an installation. */
+export function lookOfInstallation(status: 'running' | 'success' | 'failure'): Look {
+  return status === 'running' ? LOOKS.running : status === 'success' ? LOOKS.succeeded : LOOKS.failed
+}
+
 /** Returns the look of a build. */
-export function lookOfBuild({ status, reason }: State): Look {
+export function lookOfBuild({ status, reason, waiting }: State): Look {
   switch (status) {
     case 'elected':
       return LOOKS.starting
     case 'running':
-      return reason === 'debugger' ? LOOKS.held : LOOKS.running
+      return waiting?.reason === 'debugger' ? LOOKS.held : LOOKS.running
     case 'pending-approval':
       return LOOKS.approval
     case 'terminating':

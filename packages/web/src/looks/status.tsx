@@ -4,6 +4,12 @@ import styles from './status.module.css'
 import type { Look, Shape } from './states.ts'
 
 const SHAPES: Readonly<Record<Shape, ReactElement>> = {
+  triangle: (
+    <>
+      <path className={styles['solid']} d="M7 1.9a1.2 1.2 0 0 1 2 0l6.2 10.9a1.2 1.2 0 0 1-1 1.8H1.8a1.2 1.2 0 0 1-1-1.8z" />
+      <path className={styles['over']} d="M8 5.6v3.4M8 11.6v.2" />
+    </>
+  ),
   hourglass: <path d="M4 2h8M4 14h8M4.8 2c0 4 6.4 4 6.4 12M11.2 2c0 4-6.4 4-6.4 12" />,
   dot: (
     <>

@@ -1,7 +1,8 @@
 /** Times and durations as the page shows them. */
 
-/** Formats a duration as `0:07`, `3:04` or `1:02:11`. Milliseconds. */
+/** Formats a duration as `0.4 s`, `0:07`, `3:04` or `1:02:11`. Milliseconds. */
 export function formatClock(ms: number): string {
+  if (ms > 0 && ms < 1_000) return `${Math.max(0.1, Math.floor(ms / 100) / 10).toFixed(1)} s`
   const seconds = Math.max(0, Math.floor(ms / 1_000))
   const rest = String(seconds % 60).padStart(2, '0')
   const minutes = Math.floor(seconds / 60)

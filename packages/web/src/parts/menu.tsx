@@ -22,12 +22,14 @@ export interface MenuEntry {
 export function Menu({
   button,
   groups,
+  onOpenChange,
 }: {
   readonly button: ReactElement
   readonly groups: readonly (readonly MenuEntry[])[]
+  readonly onOpenChange?: (isOpen: boolean) => void
 }): ReactElement {
   return (
-    <Base.Root>
+    <Base.Root onOpenChange={(isOpen) => onOpenChange?.(isOpen)}>
       <Base.Trigger render={button} />
       <Base.Portal>
         <Base.Positioner sideOffset={4} align="end" className={styles['layer']}>

@@ -5,9 +5,12 @@ import { Button } from './button.tsx'
 import { Command } from './copy.tsx'
 import styles from './parts.module.css'
 
-/** Returns the message and hint of any error. */
-export function toProblem(error: unknown): { readonly message: string; readonly hint: string } {
-  if (isFault(error)) return { message: error.message, hint: error.hint }
+/** Returns the message and hint of any error. `wait` is how long the server asks to wait before the next try, in seconds. */
+export function toProblem(error: unknown): { readonly message: string; readonly hint: string; readonly wait?: number } {
+  if (isFault(error)) {
+    const { retryAfter } = error.details
+    return { message: error.message, hint: error.hint, ...(typeof retryAfter === 'number' && { wait: retryAfter }) }
+  }
   return {
     message: error instanceof Error ? error.message : String(error),
     hint: 'Reload the page. If it happens again, report it with this message.',
@@ -15,7 +18,7 @@ export function toProblem(error: unknown): { readonly message: string; readonly 
 }
 
 /** Returns the command that a hint names between backticks, such as `windlass auth login`. */
-function commandOf(hint: string): string | undefined {
+export function commandOf(hint: string): string | undefined {
   return /`(windlass [^`]+)`/.exec(hint)?.[1]
 }
 
@@ -26,12 +29,13 @@ export function Problem({
   readonly error: unknown
   readonly onRetry?: (() => void) | undefined
 }): ReactElement {
-  const { message, hint } = toProblem(error)
+  const { message, hint, wait } = toProblem(error)
   const command = commandOf(hint)
   return (
     <div className={styles['problem']} role="alert">
       <strong>{message}</strong>
       {hint !== '' && <p>{hint}</p>}
+      {wait !== undefined && <p>The server accepts the next try in {wait} s.</p>}
       {command !== undefined && <Command text={command} />}
       {onRetry !== undefined && (
         <Button small onClick={onRetry}>

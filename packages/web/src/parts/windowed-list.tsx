@@ -4,8 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState, type Key, type ReactEleme
 export interface WindowedListProps<T> {
   readonly label: string
   readonly rows: readonly T[]
-  /** Height of a row. Pixels. */
-  readonly rowHeight: number
+  /** Height of a row in pixels. `auto` for rows of different heights: all are written, and the browser skips the drawing of those out of view. */
+  readonly rowHeight: number | 'auto'
   readonly keyOf: (row: T) => Key
   readonly render: (row: T, index: number) => ReactNode
   /** A row that is scrolled into view when it becomes another one. */
@@ -38,13 +38,14 @@ export function rangeOf(options: {
 export function WindowedList<T>({ label, rows, rowHeight, keyOf, render, reveal }: WindowedListProps<T>): ReactElement {
   const list = useRef<HTMLDivElement>(null)
   const [range, setRange] = useState<Range>({ from: 0, to: WHOLE })
-  const isWhole = rows.length <= WHOLE
+  const height = rowHeight === 'auto' ? 0 : rowHeight
+  const isWhole = height === 0 || rows.length <= WHOLE
 
   useEffect(() => {
     if (isWhole) return undefined
     const measure = (): void => {
       const top = list.current?.getBoundingClientRect().top ?? 0
-      const next = rangeOf({ top, view: innerHeight, rowHeight, count: rows.length })
+      const next = rangeOf({ top, view: innerHeight, rowHeight: height, count: rows.length })
       setRange((old) => (old.from === next.from && old.to === next.to ? old : next))
     }
     measure()
@@ -54,13 +55,13 @@ export function WindowedList<T>({ label, rows, rowHeight, keyOf, render, reveal 
       document.removeEventListener('scroll', measure, { capture: true })
       removeEventListener('resize', measure)
     }
-  }, [isWhole, rowHeight, rows.length])
+  }, [isWhole, height, rows.length])
 
   useLayoutEffect(() => {
     if (reveal === undefined || list.current === null || isWhole) return
-    const top = list.current.getBoundingClientRect().top + reveal * rowHeight
+    const top = list.current.getBoundingClientRect().top + reveal * height
     if (top < 80 || top > innerHeight - 80) scrollBy({ top: top - innerHeight / 2 })
-  }, [reveal, rowHeight, isWhole])
+  }, [reveal, height, isWhole])
 
   const { from, to } = isWhole ? { from: 0, to: rows.length } : range
   return (
@@ -68,7 +69,7 @@ export function WindowedList<T>({ label, rows, rowHeight, keyOf, render, reveal 
       ref={list}
       role="list"
       aria-label={label}
-      style={isWhole ? undefined : { paddingTop: from * rowHeight, paddingBottom: Math.max(0, rows.length - to) * rowHeight }}
+      style={isWhole ? undefined : { paddingTop: from * height, paddingBottom: Math.max(0, rows.length - to) * height }}
     >
       {rows.slice(from, to).map((row, index) => (
         <div key={keyOf(row)} role="listitem" aria-setsize={rows.length} aria-posinset={from + index + 1}>

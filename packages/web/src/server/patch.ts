@@ -1,6 +1,7 @@
 /** Writes the changes of the stream into the cache, so that lists and builds change in place. */
 import type { InfiniteData } from '@tanstack/react-query'
 import type { Build, StreamEvent } from '@windlass/protocol'
+import { patchBuild } from './patch-build.ts'
 import { queryClient } from './query-client.ts'
 import { observeStream } from './stream.ts'
 
@@ -16,19 +17,6 @@ function patchPages(pages: Pages, build: Build): Pages {
   if (!pages.pages.some(({ items }) => items.some(({ id }) => id === build.id))) return pages
   const replace = (items: readonly Build[]): readonly Build[] => items.map((one) => (one.id === build.id ? build : one))
   return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: replace(page.items) })) }
-}
-
-/** Returns a build in full with the newer facts of its list form, which has no steps, attempts and approvals. */
-function patchBuild(full: Build, listed: Build): Build {
-  const kept = {
-    steps: full.steps,
-    attempts: full.attempts,
-    approvals: full.approvals,
-    annotations: full.annotations,
-    problems: full.problems,
-    commitStatus: full.commitStatus,
-  }
-  return { ...listed, ...Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) }
 }
 
 const FLUSH_MS = 100
@@ -56,8 +44,39 @@ function flush(): void {
     void queryClient.invalidateQueries({ queryKey: ['build', build.id], exact: true })
     if (before.status !== build.status) void queryClient.invalidateQueries({ queryKey: ['build', build.id, 'related'] })
   }
-  void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
-  void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+  refreshSums()
+}
+
+/** How often counts and the queue are read again while builds change. Milliseconds. */
+const SUMS_MS = 1_000
+let sumsTimer: ReturnType<typeof setTimeout> | undefined
+let sumsAt = -Infinity
+
+/** Reads counts and the queue again, soon after the first change and once a second while changes arrive. */
+function refreshSums(): void {
+  sumsTimer ??= setTimeout(
+    () => {
+      sumsTimer = undefined
+      sumsAt = performance.now()
+      void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
+      void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+    },
+    Math.max(0, sumsAt + SUMS_MS - performance.now()),
+  )
+}
+
+const NOUNS_MS = 500
+const dueNouns = new Set<string>()
+
+/** Reads the lists of a noun again, at most twice a second, because every start and end of a build changes its runtime. */
+function scheduleNoun(key: string): void {
+  if (dueNouns.size === 0)
+    setTimeout(() => {
+      const keys = [...dueNouns]
+      dueNouns.clear()
+      for (const one of keys) void queryClient.invalidateQueries({ queryKey: [one] })
+    }, NOUNS_MS)
+  dueNouns.add(key)
 }
 
 const NOUN_KEYS = { approval: 'approvals', runtime: 'runtimes', agent: 'agents', delivery: 'deliveries' } as const
@@ -67,9 +86,10 @@ function apply({ event, data }: StreamEvent): void {
   if (event !== 'changed') return
   const { change } = data
   if (change.noun === 'build') schedule(change.item)
-  else if (change.noun === 'gone')
-    void queryClient.invalidateQueries({ queryKey: [change.of === 'build' ? 'builds' : NOUN_KEYS[change.of]] })
-  else void queryClient.invalidateQueries({ queryKey: [NOUN_KEYS[change.noun]] })
+  else if (change.noun === 'gone') scheduleNoun(change.of === 'build' ? 'builds' : NOUN_KEYS[change.of])
+  else scheduleNoun(NOUN_KEYS[change.noun])
+  // The build shows its approvals, and its list form does not change with each of them.
+  if (change.noun === 'approval') void queryClient.invalidateQueries({ queryKey: ['build', change.item.build.id], exact: true })
 }
 
 /** Begins to patch the cache. Called once by the page. */

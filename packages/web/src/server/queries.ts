@@ -5,6 +5,8 @@ import { client } from './client.ts'
 
 /** Builds on one page of the list. */
 const PAGE_SIZE = 50
+/** Interval at which sentences about health are read again. */
+export const HEALTH_MS = 15_000
 
 /** The values by which the list of builds shows counts. */
 export type CountedBy = 'status' | 'project' | 'pipeline' | 'branch' | 'initiator' | 'runtime' | 'trigger' | 'reason'
@@ -60,6 +62,26 @@ export const queries = {
       queryKey: ['build', id, 'last-lines', { stream, count }],
       queryFn: ({ signal }) => client.builds.logLines(id, { signal, query: { stream, from: -count, count } }),
     }),
+  /** Lines of a stream around a place. */
+  linesFrom: (id: string, stream: string, { from, count }: { readonly from: number; readonly count: number }) =>
+    queryOptions({
+      queryKey: ['build', id, 'lines', { stream, from, count }],
+      queryFn: ({ signal }) => client.builds.logLines(id, { signal, query: { stream, from, count } }),
+    }),
+  /** The problems of a stream, as far as the server has read it. */
+  logMarks: (id: string, stream: string) =>
+    queryOptions({
+      queryKey: ['build', id, 'marks', { stream }],
+      queryFn: ({ signal }) => client.builds.logMarks(id, { signal, query: { stream } }),
+      retry: false,
+    }),
+  /** Lines of a stream that the last successful build of the branch lacks. Fails with `not-found` without one. */
+  newLines: (id: string, { stream, attempt }: { readonly stream: string; readonly attempt: number }) =>
+    queryOptions({
+      queryKey: ['build', id, 'new', { stream, attempt }],
+      queryFn: ({ signal }) => client.builds.newLogLines(id, { signal, query: { stream, attempt } }),
+      retry: false,
+    }),
   feed: (id: string) =>
     infiniteQueryOptions({
       queryKey: ['build', id, 'feed'],
@@ -100,8 +122,15 @@ export const queries = {
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next,
     }),
-  runtimes: () => queryOptions({ queryKey: ['runtimes'], queryFn: ({ signal }) => client.runtimes.list({ signal }) }),
-  agents: () => queryOptions({ queryKey: ['agents'], queryFn: ({ signal }) => client.agents.list({ signal }) }),
+  /** The health of the server and of all runtimes. Its sentences contain durations, so it is read again. */
+  health: () =>
+    queryOptions({
+      queryKey: ['runtimes', 'health'],
+      queryFn: ({ signal }) => client.health.server({ signal }),
+      refetchInterval: HEALTH_MS,
+    }),
+  runtimes: () => queryOptions({ queryKey: ['runtimes', 'list'], queryFn: ({ signal }) => client.runtimes.list({ signal }) }),
+  agents: () => queryOptions({ queryKey: ['agents', 'list'], queryFn: ({ signal }) => client.agents.list({ signal }) }),
   search: (q: string) =>
     queryOptions({
       queryKey: ['search', q],

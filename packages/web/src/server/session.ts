@@ -12,11 +12,14 @@ export type SessionState =
   | { readonly kind: 'none' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly retry: () => void }
   | { readonly kind: 'in'; readonly session: Session }
+  /** The session of the page has ended. `session` is what it was. */
+  | { readonly kind: 'ended'; readonly session: Session }
 
 /** Returns the session of this browser. */
 export function useSession(): SessionState {
   const { data, error, isPending, refetch } = useQuery(queries.session())
-  if (isFault(error) && error.code === 'unauthenticated') return { kind: 'none' }
+  if (isFault(error) && error.code === 'unauthenticated')
+    return data === undefined ? { kind: 'none' } : { kind: 'ended', session: data }
   if (data !== undefined) return { kind: 'in', session: data }
   if (isPending) return { kind: 'loading' }
   return { kind: 'failed', error, retry: () => void refetch() }
@@ -55,5 +58,7 @@ export function enter(session: Session): void {
 export async function signOut(): Promise<void> {
   await client.sessions.signOut()
   queryClient.clear()
+  // Unsaved documents of this tab.
+  sessionStorage.clear()
   location.assign('/signin')
 }

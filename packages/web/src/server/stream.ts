@@ -1,12 +1,13 @@
 /**
  * The one event stream of this tab. Screens name the topics that they follow; the stream is opened again whenever the topics change. The new stream
  * starts at the cursor of the old one, which closes once the new one is open, so that nothing is missed. Events can repeat. A hidden tab closes its
- * stream after 30 seconds.
+ * stream.
  */
 import { isFault } from '@windlass/kit/faults'
 import { parseStreamTopic, STREAM_EVENTS, tolerant, type StreamEvent, type StreamEventName } from '@windlass/protocol'
 import { useEffect, useEffectEvent, useId } from 'react'
 import { client } from './client.ts'
+import { queryClient } from './query-client.ts'
 import { createStore, useStore } from './store.ts'
 
 /** `live`: changes arrive. `off`: the tab is hidden, or the server has no stream. */
@@ -30,6 +31,7 @@ let open: { readonly key: string; readonly abort: AbortController } | undefined
 let wait = SHORTEST_WAIT_MS
 let retryTimer: ReturnType<typeof setTimeout> | undefined
 let isStopped = false
+let tellTabs = (): void => undefined
 
 /** Returns the wanted topics, one for each key, with the earliest position that a screen wants. */
 function wantedTopics(): string[] {
@@ -70,6 +72,7 @@ function connect(): void {
   const before = open
   open = { key, abort: new AbortController() }
   clearTimeout(retryTimer)
+  if (before === undefined) tellTabs()
   void follow(topics, open.abort, before?.abort)
 }
 
@@ -96,6 +99,7 @@ async function follow(topics: readonly string[], own: AbortController, before: A
     before?.abort()
     if (own.signal.aborted) return
     if (isFault(error) && PERMANENT.has(error.code)) {
+      if (error.code === 'unauthenticated') void queryClient.invalidateQueries({ queryKey: ['session'] })
       liveness.set('off')
       return
     }
@@ -158,19 +162,55 @@ export function useLiveness(): Liveness {
   return useStore(liveness)
 }
 
-/** Begins to close the stream of hidden tabs. Called once by the page. */
+/** Promises that need the stream in a hidden tab too. */
+const promises = new Set<symbol>()
+let hiddenTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Keeps the stream open while the tab is hidden, until the returned function is called. */
+export function keepStreamOpen(): () => void {
+  const promise = Symbol('promise')
+  promises.add(promise)
+  return () => {
+    promises.delete(promise)
+    if (document.visibilityState === 'hidden') stopLater()
+  }
+}
+
+function stopLater(): void {
+  clearTimeout(hiddenTimer)
+  hiddenTimer = setTimeout(stop, HIDDEN_MS)
+}
+
+/** Closes the stream, unless a promise needs it. */
+function stop(): void {
+  isStopped = promises.size === 0
+  plan()
+}
+
+/** Calls `read` with the liveness now and after each change. Returns a function that ends this. */
+export function observeLiveness(read: (liveness: Liveness) => void): () => void {
+  read(liveness.get())
+  return liveness.subscribe(() => read(liveness.get()))
+}
+
+/** Name of the channel on which tabs of this server tell that they open their stream. */
+const TABS = 'windlass.streams'
+
+/**
+ * Begins to close the stream of a hidden tab: after 30 seconds, or at once when another tab opens its stream, because browsers allow few connections
+ * to a server. A tab that is opened in the background has no stream until it is shown. Called once by the page.
+ */
 export function watchVisibility(): void {
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const isHidden = (): boolean => document.visibilityState !== 'visible'
+  isStopped = isHidden()
+  const tabs = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(TABS)
+  tabs?.addEventListener('message', () => isHidden() && stop())
+  tellTabs = () => tabs?.postMessage('opens')
   document.addEventListener('visibilitychange', () => {
-    clearTimeout(timer)
-    if (document.visibilityState === 'visible') {
-      isStopped = false
-      plan()
-    } else
-      timer = setTimeout(() => {
-        isStopped = true
-        plan()
-      }, HIDDEN_MS)
+    clearTimeout(hiddenTimer)
+    if (isHidden()) return stopLater()
+    isStopped = false
+    plan()
   })
 }
 

@@ -3,41 +3,52 @@ import { Dialog as Base } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
-import type { SearchResults } from '@windlass/protocol'
 import float from '../parts/float.module.css'
 import { queries } from '../server/queries.ts'
-import { paths } from '../url/paths.ts'
 import { readPaletteActions } from './palette-actions.ts'
-import { choose, type PaletteEntry } from './palette-entries.ts'
-import { ROOMS } from './rooms.ts'
+import { choose, readTyped, type PaletteEntry } from './palette-entries.ts'
+import { keepRecent, readRecents } from './palette-recents.ts'
+import {
+  foundEntries,
+  keyEntries,
+  lineEntries,
+  personEntries,
+  recentEntries,
+  roomEntries,
+  withoutDoubles,
+} from './palette-sources.ts'
 import styles from './shell.module.css'
+import { useShortcutGroups } from './shortcuts.ts'
 
 const ASK_MS = 120
 
-export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }): ReactElement {
+interface PaletteProps {
+  /** What is typed at first, such as `> ` for actions. */
+  readonly start: string
+  readonly onClose: () => void
+  readonly onHelp: () => void
+}
+
+export function Palette({ start, onClose, onHelp }: PaletteProps): ReactElement {
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Base.Root open onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
         <Base.Backdrop className={float['backdrop']} />
         <Base.Popup className={styles['palette']} aria-label="Search or go to">
-          {isOpen && <Content onClose={onClose} />}
+          <Content start={start} onClose={onClose} onHelp={onHelp} />
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
   )
 }
 
-function Content({ onClose }: { readonly onClose: () => void }): ReactElement {
-  const [, go] = useLocation()
-  const [typed, setTyped] = useState('')
+function Content({ start, onClose, onHelp }: PaletteProps): ReactElement {
+  const [typed, setTyped] = useState(start)
   const [chosen, setChosen] = useState<string>()
-  const found = useQuery(queries.search(useSettled(typed.replace(/^[>#]/, '').trim())))
-  const own = useMemo(readPaletteActions, [])
-  const entries = choose([...own, ...roomEntries(go), ...foundEntries(found.data, go)], typed)
-  const index = Math.max(
-    0,
-    entries.findIndex(({ id }) => id === chosen),
-  )
+  const entries = useEntries(typed, onHelp)
+  const found = entries.findIndex(({ id }) => id === chosen)
+  const firstPossible = entries.findIndex(({ off }) => off === undefined)
+  const index = Math.max(0, found === -1 ? firstPossible : found)
   const list = useRef<HTMLUListElement>(null)
   useEffect(() => {
     list.current?.children[index]?.scrollIntoView({ block: 'nearest' })
@@ -45,6 +56,7 @@ function Content({ onClose }: { readonly onClose: () => void }): ReactElement {
 
   const run = (entry: PaletteEntry | undefined): void => {
     if (entry === undefined || entry.off !== undefined) return
+    keepRecent(entry)
     onClose()
     entry.run()
   }
@@ -65,9 +77,13 @@ function Content({ onClose }: { readonly onClose: () => void }): ReactElement {
         aria-expanded
         aria-controls="palette-entries"
         aria-activedescendant={entries.length === 0 ? undefined : `palette-${index}`}
-        placeholder="Pages, pipelines, #build, > action"
+        placeholder="Pages and names, # build, > action, @ person, : line, ? keys"
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onFocus={({ currentTarget }) => currentTarget.setSelectionRange(currentTarget.value.length, currentTarget.value.length)}
+        onChange={(event) => {
+          setTyped(event.target.value)
+          setChosen(undefined)
+        }}
         onKeyDown={onKeyDown}
       />
       <ul id="palette-entries" ref={list} role="listbox" aria-label="Found" className={styles['entries']}>
@@ -83,14 +99,43 @@ function Content({ onClose }: { readonly onClose: () => void }): ReactElement {
           >
             <small>{entry.group}</small>
             <span>{entry.label}</span>
-            <small>{entry.off ?? entry.note}</small>
+            <small title={entry.off ?? entry.note}>{entry.off ?? entry.note}</small>
           </li>
         ))}
       </ul>
-      {entries.length === 0 && (
-        <p className={styles['nothing']}>Nothing has this name. Names, numbers of builds and commits are searched.</p>
-      )}
+      {entries.length === 0 && <p className={styles['nothing']}>{nothingFor(typed)}</p>}
     </>
+  )
+}
+
+function nothingFor(typed: string): string {
+  return readTyped(typed).group === 'Actions'
+    ? 'This page has no such action. Open a build, or select builds in the list.'
+    : 'Nothing has this name. Names, numbers of builds and commits are searched.'
+}
+
+/** Returns the entries for what is typed. What is known without the server comes at once. */
+function useEntries(typed: string, onHelp: () => void): PaletteEntry[] {
+  const [, go] = useLocation()
+  const { group, text } = readTyped(typed)
+  const isSearched = group === undefined || group === 'Builds'
+  const found = useQuery(queries.search(useSettled(isSearched ? text : '')))
+  const people = useQuery({ ...queries.counts('initiator', {}), enabled: group === 'People' })
+  const keys = useShortcutGroups()
+  const own = useMemo(readPaletteActions, [])
+  const recents = useMemo(readRecents, [])
+  const hasLog = document.querySelector('[role="table"][aria-rowcount]') !== null
+  return choose(
+    withoutDoubles([
+      ...(group === undefined && text === '' ? recentEntries(recents, go) : []),
+      ...own,
+      ...roomEntries(go),
+      ...foundEntries(text === '' ? undefined : found.data, go),
+      ...personEntries(people.data, go),
+      ...lineEntries(text, hasLog),
+      ...keyEntries(keys, onHelp),
+    ]),
+    typed,
   )
 }
 
@@ -102,32 +147,4 @@ function useSettled(text: string): string {
     return () => clearTimeout(timer)
   }, [text])
   return settled
-}
-
-type Go = (path: string) => void
-
-function roomEntries(go: Go): PaletteEntry[] {
-  return ROOMS.map(({ name, path, key }) => ({
-    id: `room ${name}`,
-    group: 'Pages',
-    label: name,
-    note: `g ${key}`,
-    run: () => go(path),
-  }))
-}
-
-function foundEntries(found: SearchResults | undefined, go: Go): PaletteEntry[] {
-  return (found?.items ?? []).map(({ kind, id, name, build }) => {
-    if (build === undefined)
-      return { id: `${kind} ${id}`, group: 'Names', label: name, note: kind, run: () => go(pathOfName(kind, name)) }
-    const note = [build.pipeline, build.branch, build.status].filter((part) => part !== undefined).join(' · ')
-    return { id: `build ${id}`, group: 'Builds', label: `#${build.number}`, note, run: () => go(paths.build(build.id)) }
-  })
-}
-
-function pathOfName(kind: string, name: string): string {
-  if (kind === 'pipeline') return paths.builds({ pipeline: [name] })
-  if (kind === 'project') return paths.builds({ project: [name] })
-  if (kind === 'runtime') return paths.builds({ runtime: [name] })
-  return paths.context(name)
 }

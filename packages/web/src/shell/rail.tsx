@@ -2,8 +2,12 @@
 import { PanelLeft } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
+import { Logo } from '../looks/logo.tsx'
 import { IconButton } from '../parts/button.tsx'
+import { Tooltip } from '../parts/tooltip.tsx'
+import { useSession, whyNot } from '../server/session.ts'
 import { paths } from '../url/paths.ts'
+import { useFindings, type RoomFinding } from './findings.ts'
 import { isIn, ROOMS, type Room } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
 import styles from './shell.module.css'
@@ -19,8 +23,12 @@ function readFolded(): boolean {
   }
 }
 
-/** `badges` are numbers beside rooms, by the name of the room. */
-export function Rail({ badges }: { readonly badges: Readonly<Record<string, number>> }): ReactElement {
+interface RailProps {
+  /** Numbers beside rooms, by the name of the room. */
+  readonly badges: Readonly<Record<string, number>>
+}
+
+export function Rail({ badges }: RailProps): ReactElement {
   const [isFolded, setIsFolded] = useState(readFolded)
   const toggle = (): void => {
     setIsFolded(!isFolded)
@@ -34,11 +42,11 @@ export function Rail({ badges }: { readonly badges: Readonly<Record<string, numb
   return (
     <nav className={styles['rail']} data-folded={isFolded} aria-label="Places">
       <Link href={paths.builds()} className={styles['brand'] ?? ''}>
-        <img src="/icons/windlass.svg" alt="" width="20" height="20" />
+        <Logo size={20} />
         <span>Windlass</span>
       </Link>
       {GROUPS.map((group) => (
-        <Rooms key={group} group={group} badges={badges} />
+        <Rooms key={group} group={group} badges={badges} isFolded={isFolded} />
       ))}
       <div className={styles['fold']}>
         <IconButton label={isFolded ? 'Open the rail' : 'Fold the rail'} onClick={toggle}>
@@ -52,29 +60,48 @@ export function Rail({ badges }: { readonly badges: Readonly<Record<string, numb
 function Rooms({
   group,
   badges,
-}: {
-  readonly group: Room['group']
-  readonly badges: Readonly<Record<string, number>>
-}): ReactElement | null {
-  const [path] = useLocation()
-  const rooms = ROOMS.filter((room) => room.group === group)
+  isFolded,
+}: RailProps & { readonly group: Room['group']; readonly isFolded: boolean }): ReactElement | null {
+  const state = useSession()
+  const session = state.kind === 'in' || state.kind === 'ended' ? state.session : undefined
+  const rooms = ROOMS.filter(
+    (room) => room.group === group && (room.right === undefined || whyNot(session, room.right) === undefined),
+  )
+  const findings = useFindings()
   if (rooms.length === 0) return null
   return (
     <div className={styles['group']}>
       <h2>{group}</h2>
       {rooms.map((room) => (
-        <Link
-          key={room.path}
-          href={room.path}
-          className={styles['room'] ?? ''}
-          aria-current={isIn(room, path) ? 'page' : undefined}
-          aria-label={room.name}
-        >
-          <room.icon size={16} aria-hidden />
-          <span>{room.name}</span>
-          {(badges[room.name] ?? 0) > 0 && <b>{badges[room.name]}</b>}
-        </Link>
+        <RoomLink key={room.path} room={room} badge={badges[room.name] ?? 0} finding={findings[room.name]} isFolded={isFolded} />
       ))}
     </div>
   )
+}
+
+interface RoomLinkProps {
+  readonly room: Room
+  readonly badge: number
+  readonly finding: RoomFinding | undefined
+  readonly isFolded: boolean
+}
+
+function RoomLink({ room, badge, finding, isFolded }: RoomLinkProps): ReactElement {
+  const [path] = useLocation()
+  const link = (
+    <Link
+      href={room.path}
+      className={styles['room'] ?? ''}
+      aria-current={isIn(room, path) ? 'page' : undefined}
+      aria-label={room.name}
+      aria-description={finding?.sentence}
+      title={isFolded && finding === undefined ? room.name : undefined}
+    >
+      <room.icon size={16} aria-hidden />
+      <span>{room.name}</span>
+      {badge > 0 && <b>{badge}</b>}
+      {finding !== undefined && <i data-level={finding.level} />}
+    </Link>
+  )
+  return finding === undefined ? link : <Tooltip text={finding.sentence}>{link}</Tooltip>
 }

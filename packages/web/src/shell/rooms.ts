@@ -1,5 +1,6 @@
 /** The places of the rail. A room is added here once its screens exist in `app.tsx`. */
-import { Hammer, ShieldCheck, Workflow, type LucideIcon } from 'lucide-react'
+import type { Right } from '@windlass/protocol'
+import { Gauge, Hammer, Inbox, KeyRound, Server, ShieldCheck, Users, Workflow, type LucideIcon } from 'lucide-react'
 import { paths } from '../url/paths.ts'
 
 export interface Room {
@@ -11,12 +12,19 @@ export interface Room {
   readonly key: string
   /** Starts of other addresses that belong to it. */
   readonly also?: readonly string[]
+  /** Without this right the room is not in the rail. */
+  readonly right?: Right
 }
 
 export const ROOMS: readonly Room[] = [
   { name: 'Builds', group: 'Work', icon: Hammer, path: paths.builds(), key: 'b', also: ['/b/'] },
   { name: 'Pipelines', group: 'Work', icon: Workflow, path: paths.pipelines(), key: 'p' },
   { name: 'Approvals', group: 'Work', icon: ShieldCheck, path: paths.approvals(), key: 'a' },
+  { name: 'Deliveries', group: 'Work', icon: Inbox, path: paths.deliveries(), key: 'd' },
+  { name: 'Runtimes', group: 'Fleet', icon: Server, path: paths.runtimes(), key: 'r', also: ['/agents/'], right: 'see-runners' },
+  { name: 'Contexts', group: 'Fleet', icon: KeyRound, path: paths.contexts(), key: 'c', right: 'see-contexts' },
+  { name: 'Access', group: 'Fleet', icon: Users, path: paths.access(), key: 'u', also: ['/access/'] },
+  { name: 'System', group: 'Fleet', icon: Gauge, path: paths.system(), key: 's', right: 'see-account' },
 ]
 
 /** Returns true if an address is in a room. */

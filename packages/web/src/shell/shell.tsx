@@ -18,6 +18,7 @@ import { TopBar } from './top-bar.tsx'
 
 const Palette = late(async () => (await import('./palette.tsx')).Palette)
 const Help = late(async () => (await import('./help.tsx')).Help)
+const SessionEnded = late(async () => (await import('../signin/session-ended.tsx')).SessionEnded)
 
 /** Rooms beside which the stream counts something. */
 const COUNTED = { Approvals: 'approvals' } as const
@@ -25,7 +26,7 @@ const COUNTED = { Approvals: 'approvals' } as const
 export function Shell({ children }: { readonly children: ReactNode }): ReactElement {
   const [path, go] = useLocation()
   const state = useSession()
-  const [opened, setOpened] = useState<'palette' | 'help'>()
+  const [opened, setOpened] = useState<'palette' | 'actions' | 'help'>()
   const [badges, setBadges] = useState<Readonly<Record<string, number>>>({})
   useTopics(['account'], ({ event, data }) => {
     if (event === 'counts') setBadges({ Approvals: data.counts[COUNTED.Approvals] })
@@ -33,6 +34,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
   useNewVersion()
   useShortcuts('Everywhere', [
     { keys: 'Ctrl+k', does: 'Search or go to', run: () => setOpened('palette') },
+    { keys: '.', does: 'Show the actions of this page', run: () => setOpened('actions') },
     { keys: '?', does: 'Show these keys', run: () => setOpened('help') },
     ...ROOMS.map((room) => ({ keys: `g ${room.key}`, does: `Go to ${room.name}`, run: () => go(room.path) })),
   ])
@@ -58,11 +60,22 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
         <AwayBar />
         <TopBar onSearch={() => setOpened('palette')} onHelp={() => setOpened('help')} />
         <Suspense fallback={<Loading what="the page" />}>
-          {state.kind === 'in' ? <Boundary at={path}>{children}</Boundary> : <Loading what="the session" />}
+          {state.kind === 'in' || state.kind === 'ended' ? (
+            <Boundary at={path}>{children}</Boundary>
+          ) : (
+            <Loading what="the session" />
+          )}
         </Suspense>
       </div>
       <Suspense fallback={null}>
-        {opened === 'palette' && <Palette isOpen onClose={() => setOpened(undefined)} />}
+        {(opened === 'palette' || opened === 'actions') && (
+          <Palette
+            start={opened === 'actions' ? '> ' : ''}
+            onClose={() => setOpened(undefined)}
+            onHelp={() => setOpened('help')}
+          />
+        )}
+        {state.kind === 'ended' && <SessionEnded before={state.session} />}
         {opened === 'help' && <Help isOpen onClose={() => setOpened(undefined)} />}
       </Suspense>
       <Toasts />

@@ -71,16 +71,31 @@ export function nameOfKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKe
   return control + alt + shift + (isLetter ? event.key.toLowerCase() : event.key)
 }
 
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+/** Kinds of `input` that take no characters. */
+const WITHOUT_TEXT: ReadonlySet<string> = new Set(['checkbox', 'radio', 'button', 'submit'])
+
+/** Returns true in fields, also in those of a shadow root, whose events name only their host. */
+function isTyping(event: KeyboardEvent): boolean {
+  const [target] = event.composedPath()
+  if (target instanceof HTMLInputElement) return !WITHOUT_TEXT.has(target.type)
+  return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName))
+}
+
+/** Elements that act on Enter themselves. */
+const PRESSABLE = 'a[href], button, summary, [role="option"], [role="menuitem"]'
+
+function isPressed(event: KeyboardEvent): boolean {
+  return event.key === 'Enter' && event.target instanceof Element && event.target.closest(PRESSABLE) !== null
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing) return
+  if (event.defaultPrevented || event.isComposing || isPressed(event)) return
   const key = nameOfKey(event)
+  // Escape and Enter are not characters, so the switch for single keys does not concern them.
   const isSingle = !key.startsWith('Ctrl+') && !key.startsWith('Alt+')
+  const isCharacter = isSingle && [...event.key].length === 1
   const isCovered = document.querySelector('[role="dialog"], [role="menu"]') !== null
-  if (isSingle && (!singleKeys.get() || isTyping(event.target) || isCovered)) return
+  if (isSingle && ((isCharacter && !singleKeys.get()) || isTyping(event) || isCovered)) return
   const sequence = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ${key}` : undefined
   const all = groups
     .get()

@@ -1,7 +1,7 @@
 /** The menus of the top bar: the looks of the page, and the person who is signed in. */
 import { Monitor, Moon, Sun, User } from 'lucide-react'
-import { useState, type ReactElement } from 'react'
-import { DENSITIES, readLooks, setLooks, THEMES, type Looks } from '../looks/looks.ts'
+import type { ReactElement } from 'react'
+import { DENSITIES, setLooks, THEMES, useLooks } from '../looks/looks.ts'
 import { Menu } from '../parts/menu.tsx'
 import { nameOf, signOut, useSession } from '../server/session.ts'
 import styles from './shell.module.css'
@@ -19,11 +19,7 @@ export function TopMenus(): ReactElement {
 const THEME_ICONS = { system: Monitor, light: Sun, dark: Moon } as const
 
 function LooksMenu(): ReactElement {
-  const [looks, setShown] = useState(readLooks)
-  const change = (next: Looks): void => {
-    setLooks(next)
-    setShown(next)
-  }
+  const looks = useLooks()
   const Icon = THEME_ICONS[looks.theme]
   return (
     <Menu
@@ -36,12 +32,12 @@ function LooksMenu(): ReactElement {
         THEMES.map((theme) => ({
           label: { system: 'Like the system', light: 'Light', dark: 'Dark' }[theme],
           isMarked: looks.theme === theme,
-          onChoose: () => change({ ...looks, theme }),
+          onChoose: () => setLooks({ ...looks, theme }),
         })),
         DENSITIES.map((density) => ({
           label: { comfortable: 'Comfortable rows', compact: 'Compact rows' }[density],
           isMarked: looks.density === density,
-          onChoose: () => change({ ...looks, density }),
+          onChoose: () => setLooks({ ...looks, density }),
         })),
       ]}
     />

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Session } from '@windlass/protocol'
 import { useEffect, useRef, useState, type FormEvent, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
+import { Logo } from '../looks/logo.tsx'
 import { Button } from '../parts/button.tsx'
 import { Field } from '../parts/field.tsx'
 import { client } from '../server/client.ts'
@@ -43,7 +44,7 @@ export function SignIn(): ReactElement {
       <AwayBar />
       <div className={styles['card']}>
         <div className={styles['head']}>
-          <img src="/icons/windlass.svg" alt="" width="24" height="24" />
+          <Logo size={24} />
           <h1>Windlass</h1>
           <span className="quiet">{location.host}</span>
         </div>
@@ -61,18 +62,21 @@ export function SignIn(): ReactElement {
   )
 }
 
-function Forms({
+/** The ways to sign in. `isAside`: the page stays open, so that the provider of the server opens in a tab of its own. */
+export function Forms({
   provider,
+  isAside = false,
   onDone,
 }: {
   readonly provider: string | undefined
+  readonly isAside?: boolean
   readonly onDone: (session: Session) => void
 }): ReactElement {
   const [hasKey, setHasKey] = useState(false)
   return (
     <>
       {provider !== undefined && (
-        <a className={styles['provider']} href="/v1/sessions/oidc">
+        <a className={styles['provider']} href="/v1/sessions/oidc" {...(isAside && { target: '_blank' })}>
           Sign in with {provider}
         </a>
       )}

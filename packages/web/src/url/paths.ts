@@ -14,6 +14,15 @@ export const BUILD_TABS = [
 ] as const
 export type BuildTab = (typeof BUILD_TABS)[number]
 
+/** In the place of a step: the log of the build itself. */
+export const SYSTEM = '.system'
+
+/** What may follow `/-/` in the address of a pipeline. */
+export type PipelinePart = 'edit' | 'trends' | 'triggers' | 'history' | 'settings' | 'run'
+
+/** Parts of a runtime, as they follow `/-/`. */
+export type RuntimePart = 'pods' | 'disks' | 'spec' | 'history'
+
 const encode = encodeURIComponent
 /** Encodes a name that may contain slashes, which stay readable. */
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')
@@ -28,22 +37,30 @@ export const paths = {
   step: (
     id: string,
     step: string,
-    options: { readonly attempt?: number; readonly lines?: readonly [number, number] } = {},
+    options: { readonly attempt?: number; readonly lines?: readonly [number, number]; readonly onlyNew?: boolean } = {},
   ): string => {
-    const { attempt, lines } = options
+    const { attempt, lines, onlyNew = false } = options
     const mark = lines === undefined ? '' : `#L${lines[0]}${lines[1] === lines[0] ? '' : `-${lines[1]}`}`
-    return `/builds/${id}/steps/${encode(step)}${attempt === undefined ? '' : `?attempt=${attempt}`}${mark}`
+    const query = [attempt === undefined ? '' : `attempt=${attempt}`, onlyNew ? 'only=new' : ''].filter((part) => part !== '')
+    return `/builds/${id}/steps/${encode(step)}${query.length === 0 ? '' : `?${query.join('&')}`}${mark}`
   },
+  /** The debugger of a build: with a terminal, or with a step in which one opens as soon as it is held. */
+  debug: (id: string, shown: { readonly terminal?: string; readonly stop?: string } = {}): string => {
+    const query = new URLSearchParams(Object.entries(shown)).toString()
+    return `/builds/${id}/debug${query === '' ? '' : `?${query}`}`
+  },
+  /** A terminal alone. This is another document, so it is no link of the page. */
   terminal: (id: string, terminal: string): string => `/builds/${id}/terminals/${terminal}`,
   compare: (id: string, other: string): string => `/builds/${id}/compare?with=${other}`,
   pipelines: (): string => '/pipelines',
-  pipeline: (name: string, part?: 'edit' | 'trends' | 'triggers' | 'history' | 'settings' | 'run'): string =>
+  newPipeline: (): string => '/pipelines/-/new',
+  pipeline: (name: string, part?: PipelinePart): string =>
     `/pipelines/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   project: (name: string): string => `/projects/${encodeName(name)}`,
   approvals: (): string => '/approvals',
   deliveries: (id?: string): string => (id === undefined ? '/deliveries' : `/deliveries/${id}`),
   runtimes: (): string => '/runtimes',
-  runtime: (name: string): string => `/runtimes/${encodeName(name)}`,
+  runtime: (name: string, part?: RuntimePart): string => `/runtimes/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   agent: (name: string): string => `/agents/${encodeName(name)}`,
   contexts: (): string => '/contexts',
   context: (name: string): string => `/contexts/${encodeName(name)}`,
@@ -52,8 +69,8 @@ export const paths = {
   signIn: (next?: string): string => `/signin${next === undefined ? '' : `?next=${encode(next)}`}`,
 }
 
-/** Reads the name and the part of `/pipelines/{name}/-/{part}` from what follows `/pipelines/`, decoded. */
-export function readPipeline(rest: string): { readonly name: string; readonly part: string | undefined } {
+/** Reads the name and the part of `/pipelines/{name}/-/{part}` from what follows `/pipelines/`, decoded. Other nouns have the same form. */
+export function readNamed(rest: string): { readonly name: string; readonly part: string | undefined } {
   const at = rest.indexOf('/-/')
   return at === -1 ? { name: rest, part: undefined } : { name: rest.slice(0, at), part: rest.slice(at + 3) }
 }

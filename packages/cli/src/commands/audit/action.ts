@@ -13,6 +13,7 @@ interface ListOptions {
   readonly limit: number | undefined
   readonly user: string | undefined
   readonly result: AuditRecord['result'] | undefined
+  readonly query: string | undefined
   readonly output: 'json' | 'yaml' | 'wide' | undefined
 }
 
@@ -21,8 +22,11 @@ const SHOWN = 50
 /** Runs `audit list`. */
 export async function listAudit({ options, out, settings }: Invocation<ListOptions>): Promise<void> {
   const { client } = openSession(settings)
-  const { user, result, output } = options
-  const records = await listAll(({ query }) => client.audit.list({ query: { ...query, user, result } }), options.limit ?? SHOWN)
+  const { user, result, query: q, output } = options
+  const records = await listAll(
+    ({ query }) => client.audit.list({ query: { ...query, user, result, q } }),
+    options.limit ?? SHOWN,
+  )
   if (output === 'json' || output === 'yaml') return printValue(out, records, output)
   if (records.length === 0) return out.note('No records found.')
   const columns = Object.entries({ ...COLUMNS, ...(output === 'wide' && WIDE) })

@@ -8,6 +8,7 @@ export const auditCommands = [
     options: {
       limit: integer('--limit <count>', 'Maximum number of records (default: 50)'),
       user: text('--user <name>', 'Only records of this user or key'),
+      query: text('-q, --query <text>', 'Only records with this text in the action, the path or the detail'),
       result: oneOf('--result <result>', 'Only records with this result', AUDIT_RESULT_NAMES),
       output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml', 'wide']),
     },

@@ -12,7 +12,7 @@ import {
 import type { Invocation, Values } from '../../command.ts'
 import { parseBreakpoints } from '../../debug/breakpoints.ts'
 import { openKeyboard, watchSize } from '../../debug/keyboard.ts'
-import { KeySender, showOutput, type Shown } from '../../debug/remote-terminal.ts'
+import { openKeySender, showOutput, type Shown } from '../../debug/remote-terminal.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { Printer } from '../../printer.ts'
 import { requireBuildId } from '../../input/build-id.ts'
@@ -147,16 +147,16 @@ async function attachTerminal(
   const over = new AbortController()
   const terminal = { client, buildId: id, record, signal: over.signal }
   const shown: Shown = { seq: 0 }
-  const sender = new KeySender(terminal, shown)
+  const sender = openKeySender(terminal)
   const isTyped = options.command === undefined || !process.stdin.isTTY
   if (isTyped && process.stdin.isTTY)
     out.note(
       `${record.step}, ${record.phase}: \`exit\` continues the step, Ctrl-P Ctrl-Q leaves the terminal and keeps the step held.`,
     )
   const keyboard = isTyped ? openKeyboard(process.stdin) : undefined
-  watchSize(process.stdout, over.signal, (size) => sender.push(size))
+  watchSize(process.stdout, over.signal, (size) => sender.resize(size))
   void (async () => {
-    for await (const keys of keyboard?.keys ?? []) sender.push({ keys: keys.toString('base64') })
+    for await (const keys of keyboard?.keys ?? []) sender.press(keys)
     if (keyboard?.hasDetached() !== true) return
     await sender.flushed()
     over.abort()
@@ -168,7 +168,7 @@ async function attachTerminal(
       if (done !== true) {
         out.stdout.write(value)
         await out.stdout.drained()
-        sender.acknowledge()
+        sender.acknowledge(shown.seq)
         continue
       }
       if (keyboard?.hasDetached() === true) {

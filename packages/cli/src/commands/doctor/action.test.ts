@@ -7,6 +7,8 @@ import { runDoctor } from './action.ts'
 const options = {
   only: 'server' as const,
   pod: false,
+  agent: undefined,
+  report: false,
   runtime: undefined,
   kubeContextName: undefined,
   kubeConfigPath: undefined,

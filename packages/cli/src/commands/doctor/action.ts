@@ -1,12 +1,13 @@
-import { systemClock } from '@windlass/kit'
+import { defined, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { completeSpec, type Runtime, type RuntimeLayer } from '@windlass/protocol'
+import { completeSpec, MAX_FINDINGS, type Runtime, type RuntimeLayer } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Invocation } from '../../command.ts'
 import { checkCluster } from '../../doctor/check-cluster.ts'
 import { checkNode } from '../../doctor/check-node.ts'
 import { checkServer } from '../../doctor/check-server.ts'
 import type { Report } from '../../doctor/report.ts'
+import { checkByAgent } from '../../doctor/check-by-agent.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { nodeCheckOf, urlOfEngines } from '../../runner/acceptance/network.ts'
 import { openCluster } from '../../runner/cluster/open-cluster.ts'
@@ -18,6 +19,8 @@ import type { Printer } from '../../printer.ts'
 interface DoctorOptions {
   readonly only: 'server' | 'cluster' | undefined
   readonly pod: boolean
+  readonly agent: string | undefined
+  readonly report: boolean
   readonly runtime: string | undefined
   readonly kubeContextName: string | undefined
   readonly kubeConfigPath: string | undefined
@@ -43,6 +46,20 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
   const title = (text: string): void => {
     progress.clear()
     if (options.output !== 'json') out.line(style.bold(text))
+  }
+  const finish = (): number => {
+    progress.clear()
+    const [failed, warned] = (['fail', 'warn'] as const).map(
+      (status) => findings.filter((finding) => finding.status === status).length,
+    )
+    if (options.output !== 'json') out.line(`\n${findings.length} checks: ${failed} failed, ${warned} with warnings`)
+    return failed === 0 ? EXIT.success : EXIT.failed
+  }
+  if (options.agent !== undefined) {
+    title(`Agent ${options.agent}, from inside its clusters`)
+    report.begin?.('agent')
+    for (const finding of await checkByAgent(openSession(settings).client, options.agent)) report(finding)
+    return finish()
   }
   const session = findSession(settings)
   if (options.only !== 'cluster' && session === undefined)
@@ -72,13 +89,33 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
       title(`From a pod to ${serverUrl}, as engines connect`)
       await checkNode(nodeCheckOf({ kube: cluster.kube, namespace, runtime: layer, serverUrl, caFile }), report)
     }
+    if (options.report) await storeReport(out, { session, agent: found.agent, findings })
   }
-  progress.clear()
-  const [failed, warned] = (['fail', 'warn'] as const).map(
-    (status) => findings.filter((finding) => finding.status === status).length,
-  )
-  if (options.output !== 'json') out.line(`\n${findings.length} checks: ${failed} failed, ${warned} with warnings`)
-  return failed === 0 ? EXIT.success : EXIT.failed
+  return finish()
+}
+
+interface DoctorResult {
+  readonly session: Session | undefined
+  /** Name of the agent of the checked cluster. */
+  readonly agent: string | undefined
+  readonly findings: readonly Finding[]
+}
+
+/** Stores the findings for the agent of the checked cluster. Throws `usage` if there is no server or no agent. */
+async function storeReport(out: Printer, { session, agent, findings }: DoctorResult): Promise<void> {
+  if (session === undefined || agent === undefined)
+    throw fault('usage', {
+      message: '--report needs a server and a runtime that an agent serves.',
+      hint: 'Name the runtime: `windlass doctor --runtime NAME --report`.',
+    })
+  const stored = findings.map(({ check, status, message, hint }) => ({
+    check: check.slice(0, 300),
+    status,
+    message: message.slice(0, 2000),
+    ...defined({ hint: hint?.slice(0, 2000) }),
+  }))
+  await session.client.agents.putChecks(agent, { findings: stored.slice(0, MAX_FINDINGS) })
+  out.note(`The findings are stored for the agent ${agent}.`)
 }
 
 interface Progress {

@@ -9,6 +9,11 @@ export const doctorCommands = [
       'temporary pod, the connection from the pod network to the server URL of engines, and what the Docker daemon needs of a node. The exit code is 1 if a check fails.',
     options: {
       only: oneOf('--only <part>', 'Check only this part', ['server', 'cluster']),
+      agent: text(
+        '--agent <name>',
+        'Let this agent check its clusters from inside, and show its findings; checks nothing from here',
+      ),
+      report: flag('--report', 'Store the findings on the server, for the health of the runtime and its page'),
       noPod: flag('--no-pod', 'Do not create a pod in the cluster'),
       runtime: text(
         '--runtime <name>',
@@ -19,7 +24,12 @@ export const doctorCommands = [
       kubeNamespace: text('--kube-namespace <namespace>', 'Namespace (default: that of the runtime)'),
       output: oneOf('-o, --output <format>', 'Output format; json prints one finding per line', ['json']),
     },
-    examples: ['windlass doctor', 'windlass doctor --only server', 'windlass doctor --runtime prod/windlass --no-pod'],
+    examples: [
+      'windlass doctor',
+      'windlass doctor --only server',
+      'windlass doctor --runtime prod/windlass --no-pod',
+      'windlass doctor --agent cluster-1',
+    ],
     run: async ({ options: { noPod, ...options }, ...rest }) =>
       (await import('./action.ts')).runDoctor({ ...rest, options: { ...options, pod: !noPod } }),
   }),

@@ -3,6 +3,7 @@ import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
 import { BUILD_STATUSES, nearest, type Reason } from '@windlass/plan'
+import { DISK_STATES, type DiskState } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -63,13 +64,23 @@ export async function getResources({ args, options, out, settings }: Invocation<
 }
 
 function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
-  const { pipeline, status, webhook, repo } = options
+  const { pipeline, branch, status, webhook, repo } = options
   if (kind === 'builds') return buildFilterOf(options)
   if (kind === 'triggers' || kind === 'cron-triggers' || kind === 'event-triggers') return { pipeline: pipeline.at(-1) }
   if (kind === 'pipelines')
     return defined({ q: options.query, project: options.project.length === 0 ? undefined : [...options.project] })
+  if (kind === 'disks')
+    return { disks: { runtime: options.runtime.at(-1), pipeline: pipeline.at(-1), state: readDiskState(status) } }
   if (kind === 'messages') return { status }
-  return kind === 'deliveries' ? { status, webhook, repo, pipeline: pipeline.at(-1) } : {}
+  return kind === 'deliveries' ? { status, webhook, repo, pipeline: pipeline.at(-1), branch: branch.slice(-1) } : {}
+}
+
+/** Throws `usage` unless the state of disks exists. */
+function readDiskState(text: string | undefined): DiskState | undefined {
+  const found = DISK_STATES.find((state) => state === text)
+  if (text !== undefined && found === undefined)
+    throw fault('usage', { message: `The state "${text}" does not exist.`, hint: `Use one of ${DISK_STATES.join(', ')}.` })
+  return found
 }
 
 function buildFilterOf(options: GetOptions): BuildFilters & Pick<ListQuery, 'status'> {
@@ -215,10 +226,11 @@ export async function deleteResource({ args, options, out, settings }: Invocatio
         hint: 'The server deletes them when their retention ends.',
       })
     try {
-      await remove(name, options.force ? { query: { force: true } } : undefined)
+      const result = await remove(name, options.force ? { query: { force: true } } : undefined)
+      out.line(`${kind.singular}/${name} ${result?.outcome ?? 'deleted'}`)
+      if (result !== undefined) out.note(result.message)
     } catch (error) {
       throw await explainMissing(error, { client, kind, name })
     }
-    out.line(`${kind.singular}/${name} deleted`)
   })
 }

@@ -3,14 +3,14 @@ import { COUNTED_BY_NAMES, REASON_CHOICES } from '../../build-values.ts'
 import { oneOf, text, texts } from '../../command.ts'
 
 export const buildFilterOptions = {
-  pipeline: texts('--pipeline <name>', 'Builds, triggers, deliveries: filter by pipeline; repeatable for builds'),
-  status: text('--status <status>', 'Builds, deliveries, messages: filter by status'),
-  branch: texts('--branch <name>', 'Builds: filter by branch; repeatable'),
+  pipeline: texts('--pipeline <name>', 'Builds, deliveries, disks, triggers: filter by pipeline; repeatable for builds'),
+  status: text('--status <status>', 'Builds, deliveries, messages: filter by status; disks: by state'),
+  branch: texts('--branch <name>', 'Builds, deliveries: filter by branch; repeatable for builds'),
   annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
   project: texts('--project <name>', 'Builds, pipelines: filter by project; repeatable for builds'),
   initiator: texts('--initiator <name>', 'Builds: filter by who started them; repeatable'),
   trigger: texts('--trigger <name>', 'Builds: filter by the trigger of the pipeline; repeatable'),
-  runtime: texts('--runtime <name>', 'Builds: filter by runtime; repeatable'),
+  runtime: texts('--runtime <name>', 'Builds, disks: filter by runtime; repeatable for builds'),
   reason: oneOf('--reason <reason>', 'Builds: filter by the cause why they wait or ended', REASON_CHOICES),
   revision: text('--revision <commit>', 'Builds: filter by commit, at least its first four characters'),
   number: text('--number <number>', 'Builds: the one with this number'),

@@ -39,6 +39,7 @@ export const getCommands = [
       'windlass get pipelines -o name',
       'windlass get pipelines demo/app --history',
       'windlass get runtimes local -o yaml',
+      'windlass get disks --runtime prod --status warm',
     ],
     run: async (invocation) => (await import('./action.ts')).getResources(invocation),
   }),
@@ -54,7 +55,8 @@ export const getCommands = [
       { name: '<kind>', summary: 'Kind of resource', choices: DELETABLE_KINDS },
       {
         name: '<name>',
-        summary: 'Name of the resource (keys and sessions: id; step types: name:version; triggers: PIPELINE#NAME)',
+        summary:
+          'Name of the resource (keys and sessions: id; disks: id or name; step types: name:version; triggers: PIPELINE#NAME)',
       },
     ],
     options: {

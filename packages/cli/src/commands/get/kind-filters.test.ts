@@ -5,7 +5,7 @@ import { requireFilters } from './kind-filters.ts'
 test('accepts the filters of a kind', () => {
   requireFilters('pipelines', { project: ['shop'], query: 'app', pipeline: [], status: undefined })
   requireFilters('cron-triggers', { pipeline: ['shop/app'] })
-  requireFilters('deliveries', { webhook: 'forge', repo: 'acme/app', status: 'processed', pipeline: ['shop/app'] })
+  requireFilters('deliveries', { webhook: 'forge', repo: 'acme/app', status: 'processed' })
 })
 
 test('refuses filters of other kinds, and names the kinds that have them', () => {
@@ -13,7 +13,7 @@ test('refuses filters of other kinds, and names the kinds that have them', () =>
     expect.objectContaining({
       code: 'usage',
       message: '--pipeline does not apply to contexts.',
-      hint: '--pipeline applies to builds, deliveries, triggers, cron-triggers, event-triggers.',
+      hint: '--pipeline applies to builds, disks, triggers, cron-triggers, event-triggers.',
     }),
   )
   expect(() => requireFilters('runtimes', { project: ['shop'], repo: 'acme/app' })).toThrow(

@@ -6,14 +6,14 @@ const TRIGGER_KINDS: readonly KindName[] = ['triggers', 'cron-triggers', 'event-
 
 /** Filter, which is also the name of its flag -> kinds. */
 const KINDS = {
-  pipeline: ['builds', 'deliveries', ...TRIGGER_KINDS],
-  status: ['builds', 'deliveries', 'messages'],
-  branch: ['builds'],
+  pipeline: ['builds', 'deliveries', 'disks', ...TRIGGER_KINDS],
+  status: ['builds', 'disks', 'deliveries', 'messages'],
+  branch: ['builds', 'deliveries'],
   annotation: ['builds'],
   project: ['builds', 'pipelines'],
   initiator: ['builds'],
   trigger: ['builds'],
-  runtime: ['builds'],
+  runtime: ['builds', 'disks'],
   reason: ['builds'],
   revision: ['builds'],
   number: ['builds'],

@@ -1,7 +1,7 @@
 /** Plans that the server knows: of a build, or of a pipeline with the variables of the server. */
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
-import { formatDuration, formatHolders } from '@windlass/plan'
+import { describeStart } from '@windlass/plan'
 import type { BuildPlan, PlanAnswer } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
@@ -63,12 +63,7 @@ export async function planOnServer({ args, options, out, settings }: Invocation<
 /** Returns where the build would run, and whether it would start at once. */
 function startLines({ runtime, missing, wait }: PlanAnswer): string[] {
   const where = runtime === undefined ? [] : [`Runtime: ${runtime}`]
-  if (missing !== undefined) return ['', ...where, `It would fail: ${missing}`]
-  if (wait === undefined) return ['', ...where, 'It would start at once.']
-  const { reason, message, used, limit, place, nextMs } = wait
-  const held = used === undefined || limit === undefined ? '' : ` (${used} of ${limit}${formatHolders(wait)})`
-  const next = nextMs === undefined ? '' : `, a place is free in about ${formatDuration(nextMs)}`
-  return ['', ...where, `It would wait at place ${place}${next}: ${message ?? reason}${held}`]
+  return ['', ...where, describeStart({ missing, wait })]
 }
 
 function showProblems(problems: NonNullable<BuildPlan['problems']>, out: Printer): void {

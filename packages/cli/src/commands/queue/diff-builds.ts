@@ -1,15 +1,11 @@
 import { defined } from '@windlass/kit/defined'
-import { formatDuration } from '@windlass/plan'
+import { formatDuration, isLonger } from '@windlass/plan'
 import type { BuildComparison } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { requireBuildId } from '../../input/build-id.ts'
 import { openSession } from '../../session.ts'
-
-/** Times differ if one is longer by a fifth and a second. */
-const LONGER = 1.2
-const LONGER_MS = 1_000
 
 /** Runs `diff builds BUILD [OTHER]`. */
 export async function diffBuilds({
@@ -76,12 +72,6 @@ function stepRows({ steps }: BuildComparison): string[][] {
   return steps
     .filter(({ before, after }) => before?.status !== after?.status || isLonger(before?.ms, after?.ms))
     .map(({ name, before, after }) => [name, shown(before), shown(after)])
-}
-
-function isLonger(one: number | undefined, other: number | undefined): boolean {
-  if (one === undefined || other === undefined) return false
-  const [less, more] = [Math.min(one, other), Math.max(one, other)]
-  return more - less >= LONGER_MS && more >= less * LONGER
 }
 
 function shown(step: BuildComparison['steps'][number]['after']): string {

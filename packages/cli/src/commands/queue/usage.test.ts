@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { usageTable } from './usage.ts'
+import { sizeAdvice, usageTable } from './usage.ts'
 
 test('shows the time of each phase over all tries, the highest memory and the most processors', () => {
   const table = usageTable({
@@ -25,4 +25,13 @@ test('shows the time of each phase over all tries, the highest memory and the mo
   expect(table[0]).toMatch(/^STEP +PULL +RUN +MEMORY +PROCESSORS$/)
   expect(table[1]).toMatch(/^unit +2.0 s +7.0 s +3 MiB of 1 GiB +1.25$/)
   expect(table[2]).toMatch(/^late \(attempt 2\) +…/)
+})
+
+test('names the memory that would do after five builds', () => {
+  const steps = [{ step: 'unit', attempt: 1, points: [], phases: [], memoryLimitBytes: 2 ** 31 }]
+  const stats = { step: 'unit', count: 5, failed: 0, memoryP95: 610 * 2 ** 20 }
+  expect(sizeAdvice({ isCut: false, steps }, [{ ...stats, memoryBuilds: 4 }])).toEqual([])
+  expect(sizeAdvice({ isCut: false, steps }, [{ ...stats, memoryBuilds: 5 }])).toEqual([
+    'unit: Asks for 2 GiB, used at most 610 MiB in 95 % of 5 builds: `memory: 800Mi` would do.',
+  ])
 })

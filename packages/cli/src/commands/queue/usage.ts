@@ -1,6 +1,7 @@
+import type { ApiClient } from '@windlass/client'
 import { defined } from '@windlass/kit/defined'
-import { formatBytes, formatDuration } from '@windlass/plan'
-import { STEP_PHASES, type BuildUsage, type StepUsage } from '@windlass/protocol'
+import { adviseSize, formatBytes, formatDuration } from '@windlass/plan'
+import { STEP_PHASES, type BuildUsage, type PipelineStats, type StepUsage } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
@@ -15,12 +16,15 @@ export async function showUsage({
   out,
   settings,
 }: Invocation<{ step: string | undefined; output: 'json' | 'yaml' | undefined }>): Promise<void> {
-  const query = defined({ step: options.step })
-  const usage = await openSession(settings).client.builds.usage(requireBuildId(args[0] ?? ''), { query })
+  const id = requireBuildId(args[0] ?? '')
+  const { client } = openSession(settings)
+  const usage = await client.builds.usage(id, { query: defined({ step: options.step }) })
   if (options.output !== undefined) return printValue(out, usage, options.output)
   if (usage.steps.length === 0) return out.note('Nothing was measured.')
   for (const line of usageTable(usage)) out.line(line)
   for (const step of options.step === undefined ? [] : usage.steps) for (const line of pointTable(step)) out.line(line)
+  const advice = sizeAdvice(usage, (await readStats(client, id))?.steps ?? [])
+  for (const line of advice.length === 0 ? [] : ['', ...advice]) out.line(line)
   if (usage.isCut) out.note('The build has more steps. Name one with --step.')
 }
 
@@ -35,6 +39,23 @@ export function usageTable({ steps }: BuildUsage): string[] {
     highest(step.points.flatMap(({ processors }) => processors ?? []))?.toFixed(2) ?? '',
   ])
   return alignColumns([head, ...rows])
+}
+
+/** Returns a line for each step that asks for more memory than it needs. */
+export function sizeAdvice({ steps }: BuildUsage, stats: PipelineStats['steps']): string[] {
+  return steps.flatMap(({ step, memoryLimitBytes }) => {
+    const { memoryP95, memoryBuilds: builds = 0 } = stats.find((one) => one.step === step) ?? {}
+    if (memoryLimitBytes === undefined || memoryP95 === undefined) return []
+    const advice = adviseSize({ memoryLimitBytes, memoryP95, builds })
+    return advice === undefined ? [] : [`${step}: ${advice.text}`]
+  })
+}
+
+/** Reads the statistics of the pipeline of a build; undefined without a pipeline, or if they cannot be read. */
+async function readStats(client: ApiClient, id: string): Promise<PipelineStats | undefined> {
+  const { pipeline, branch } = await client.builds.get(id)
+  if (pipeline === undefined) return undefined
+  return client.pipelines.stats(pipeline, { query: defined({ branch }) }).catch(() => undefined)
 }
 
 function pointTable({ points }: StepUsage): string[] {

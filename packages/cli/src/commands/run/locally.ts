@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { openLog, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { runLocalBuild, type LocalBuild, type LocalBuildOptions, type LocalWatcher } from '@windlass/local'
-import { stateOf } from '@windlass/plan'
+import { blamedStep, stateOf } from '@windlass/plan'
 import { DebugInput } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { EXIT, exitCodeOfBuild } from '../../exit-codes.ts'
@@ -210,7 +210,7 @@ function refuseServerOptions(pipeline: string | undefined, options: RunOptions):
   if (given !== undefined) throw fault('usage', { message: `${given} needs a server.`, hint: 'Remove it, or remove --local.' })
 }
 
-function toRecord(build: LocalBuild, { source }: LocalBuildOptions): BuildRecord {
+function toRecord(build: LocalBuild, { source, only, skip }: LocalBuildOptions): BuildRecord {
   const { plan, snapshot, outcome, hints } = build
   return {
     id: null,
@@ -227,6 +227,7 @@ function toRecord(build: LocalBuild, { source }: LocalBuildOptions): BuildRecord
     createdAt: build.createdAt,
     startedAt: build.startedAt,
     finishedAt: build.finishedAt,
+    blame: (outcome.status === 'error' ? blamedStep(plan, snapshot, { only, skip }) : undefined) ?? null,
     steps: plan.steps.map(({ name, title, action, parent, hook }) => {
       const state = stateOf(snapshot, name)
       return {

@@ -113,6 +113,7 @@ interface RestartOptions extends FollowOptions {
   readonly variable: readonly string[]
   readonly secret: readonly string[]
   readonly debug: boolean
+  readonly break: readonly string[]
   readonly onFailure: boolean
 }
 
@@ -136,7 +137,8 @@ export async function restartBuild(invocation: Invocation<RestartOptions>): Prom
 /** Restarts several builds without waiting for them. Throws `usage` for options that concern one build. */
 async function restartMany(session: Session, { args, options, out }: Invocation<RestartOptions>): Promise<number> {
   const { fromFailed, from, variable, secret, debug, onFailure, output, timestamps } = options
-  if (from !== undefined || variable.length + secret.length > 0 || debug || onFailure || output !== undefined || timestamps)
+  const lists = variable.length + secret.length + options.break.length
+  if (from !== undefined || lists > 0 || debug || onFailure || output !== undefined || timestamps)
     throw fault('usage', {
       message: 'Several builds can be restarted only from the start or with --from-failed.',
       hint: 'Restart them one by one, or remove the other options.',
@@ -155,7 +157,7 @@ function toRestartInput(options: RestartOptions, settings: Settings): RestartInp
     ...defined({ from }),
     ...(options.variable.length > 0 && { variables: parseVariables(options.variable, '-v') }),
     ...(options.secret.length > 0 && { secrets: parseSecrets(options.secret, settings.environment) }),
-    ...((options.debug || options.onFailure) && { debug: { onFailure: options.onFailure } }),
+    ...toDebugInput(options),
   }
 }
 

@@ -3,10 +3,11 @@ import { extname } from 'node:path'
 import { fault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
 import { isRecord } from '@windlass/kit/json'
-import type { Runtime } from '@windlass/protocol'
+import { leavesOf, type Runtime } from '@windlass/protocol'
 import { parse } from 'yaml'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
+import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { printTable, type Listing } from '../../format/table.ts'
 import { readInput } from '../../input/input-files.ts'
@@ -21,6 +22,7 @@ interface GetOptions extends Listing {
   readonly version: number | undefined
   readonly history: boolean | undefined
   readonly extend: boolean | undefined
+  readonly origins: boolean
   readonly limit: number | undefined
   readonly page: number | undefined
 }
@@ -28,11 +30,16 @@ interface GetOptions extends Listing {
 export async function getRuntimes({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
   const { client } = openSession(settings)
   const [name] = args
-  if (name === undefined && (options.history === true || options.version !== undefined))
+  if (name === undefined && (options.history === true || options.version !== undefined || options.origins))
     throw fault('usage', {
-      message: '--history and --version need the name of a runtime environment.',
+      message: '--history, --version and --origins need the name of a runtime environment.',
       hint: 'Run `windlass get re NAME --history`.',
     })
+  if (name !== undefined && options.origins) {
+    const merged = await client.runtimes.get(name, { query: { version: options.version, merged: true } })
+    for (const line of describeOrigins(merged)) out.line(line)
+    return
+  }
   if (name !== undefined && options.history === true) return printValue(out, (await client.runtimes.versions(name)).items, 'json')
   const one =
     name === undefined
@@ -52,6 +59,12 @@ export async function getRuntimes({ args, options, out, settings }: Invocation<G
     columns: { ...columns, ...SPEC_COLUMNS, ...defined({ HEALTH }) },
     wide: { ...defined({ RUNNING, WAITING, AGE }), ...runtimeKind.wide },
   })
+}
+
+/** Returns a line for each value of a merged specification: path, value, and the name of its layer. */
+function describeOrigins({ spec, origins = {} }: Runtime): string[] {
+  const rows = [...leavesOf(spec)].map(([path, value]) => [path, JSON.stringify(value), origins[path] ?? ''])
+  return alignColumns([['VALUE', 'IS', 'FROM'], ...rows.toSorted(([one = ''], [other = '']) => one.localeCompare(other))])
 }
 
 /** Columns for the specification. */
@@ -82,6 +95,7 @@ interface PatchOptions {
   readonly file: string | undefined
   readonly default: boolean | undefined
   readonly extends: readonly string[]
+  readonly capacity: number | undefined
   readonly namespace: string | undefined
   readonly cluster: string | undefined
   readonly description: string | undefined
@@ -98,7 +112,7 @@ export async function patchRuntime({ args, options, out, settings }: Invocation<
   if (change === undefined && flags === undefined && options.default !== true)
     throw fault('usage', {
       message: 'No change was given.',
-      hint: 'Name a file with -f, or make it the default with --default.',
+      hint: 'Name a file with -f, set --capacity, or make it the default with --default.',
     })
   if (change !== undefined || flags !== undefined) {
     const before = await client.runtimes.get(name)
@@ -140,6 +154,7 @@ function flagsOf(options: PatchOptions): Tree | undefined {
   const placed = Object.keys(cluster).length > 0
   const tree = {
     ...(options.extends.length > 0 && { extends: options.extends }),
+    ...(options.capacity !== undefined && { capacity: options.capacity }),
     ...(placed && { runtimeScheduler: { cluster }, dockerDaemonScheduler: { cluster } }),
   }
   return Object.keys(tree).length === 0 ? undefined : tree

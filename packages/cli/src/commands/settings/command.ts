@@ -14,7 +14,10 @@ export const settingsCommands = [
     about: 'NAME=VALUE changes a setting and keeps the others; NAME- restores its default.',
     arguments: [{ name: '<change...>', summary: 'NAME=VALUE, or NAME- for its default' }],
     options: { output: format },
-    examples: ['windlass set settings pauseBuilds=true', 'windlass set settings concurrency=20 keepPVCsForPendingApproval=true'],
+    examples: [
+      'windlass set settings pauseBuilds=true "pauseReason=upgrade of the database"',
+      'windlass set settings concurrency=20 keepPVCsForPendingApproval=true',
+    ],
     run: async (invocation) => (await import('./action.ts')).setSettings(invocation),
   }),
   command('get quotas', {

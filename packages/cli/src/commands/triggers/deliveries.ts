@@ -76,7 +76,7 @@ function factsOf(delivery: Delivery): [string, string][] {
     ['Reason:', whyOf(delivery)],
     ['Builds:', delivery.builds.join(', ')],
     ['Replay of:', delivery.replayOf ?? ''],
-    ['Repeated:', repeatText(delivery)],
+    ['Repeated:', delivery.repeats === 0 ? '' : plural(delivery.repeats, 'time')],
     ['Received:', formatTime(delivery.receivedAt)],
     ['Processed:', formatTime(delivery.processedAt)],
   ]
@@ -85,11 +85,6 @@ function factsOf(delivery: Delivery): [string, string][] {
 function subjectFacts(of: Pick<Delivery, 'forge' | 'registry' | 'repo' | 'branch' | 'revision'>): [string, string][] {
   const labels = deliveryLabels(of)
   return (['repo', 'branch', 'revision'] as const).map((field) => [`${labels[field]}:`, of[field] ?? ''])
-}
-
-function repeatText({ repeats, repeatedAt }: Delivery): string {
-  if (repeats === 0) return ''
-  return `${plural(repeats, 'time')}${repeatedAt === undefined ? '' : `, last at ${formatTime(repeatedAt)}`}`
 }
 
 /** The end of a build has no webhook. */

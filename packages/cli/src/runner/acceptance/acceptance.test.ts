@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { silentLog } from '@windlass/kit'
-import { openKube } from '@windlass/kube'
+import { evaluateRights, openKube } from '@windlass/kube'
 import { expect, test } from 'vitest'
 import { nodeCheckOf } from './network.ts'
 import { evaluateNodes } from './nodes.ts'
-import { evaluateRights, neededRights } from './rights.ts'
+import { INSTALLER_HINT, neededRights } from './rights.ts'
 import { evaluateVersion, OLDEST_KUBERNETES } from './version.ts'
 
 const root = join(import.meta.dirname, '../../../../..')
@@ -45,17 +45,25 @@ test('lists missing permissions by resource and namespace (R041)', () => {
   const rights = neededRights({ namespace: 'builds', parts })
   expect(rights.some(({ resource }) => resource === 'persistentvolumes')).toBe(false)
   const answers = rights.map((right) => ({ right, allowed: right.resource !== 'clusterrolebindings' && right.verb !== 'delete' }))
-  const messages = evaluateRights(answers).map(({ message }) => message)
+  const messages = evaluateRights(answers, INSTALLER_HINT).map(({ message }) => message)
   expect(messages).toContain(
     'Missing permission to create, update, patch, delete clusterrolebindings.rbac.authorization.k8s.io in the whole cluster.',
   )
   expect(messages).toContain('Missing permission to delete pods in namespace builds.')
-  expect(evaluateRights(rights.map((right) => ({ right, allowed: true })))).toMatchObject([{ status: 'pass' }])
+  expect(
+    evaluateRights(
+      rights.map((right) => ({ right, allowed: true })),
+      INSTALLER_HINT,
+    ),
+  ).toMatchObject([{ status: 'pass' }])
 })
 
 test('the pages of GKE and Rancher grant the role that the review of permissions asks for, and check one of its permissions (R147, R159)', () => {
   const rights = neededRights({ namespace: 'n', parts: { agent: true, runtime: true, provisioner: true, monitor: true } })
-  const [missing] = evaluateRights(rights.map((right) => ({ right, allowed: false })))
+  const [missing] = evaluateRights(
+    rights.map((right) => ({ right, allowed: false })),
+    INSTALLER_HINT,
+  )
   const [, role = ''] = /kubectl create clusterrolebinding \S+ --clusterrole (\S+)/.exec(read('docs/runner/clouds/gke.md')) ?? []
   expect(missing?.hint).toContain(`such as ${role}.`)
   for (const page of ['gke', 'rke']) {

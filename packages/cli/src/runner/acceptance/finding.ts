@@ -1,15 +1,7 @@
-/** Findings and tests of a cluster. Tests do not change the cluster, except the network test. */
-import type { Kube } from '@windlass/kube'
+/** Tests of a cluster. They do not change the cluster, except the network test. */
+import type { Finding, Kube } from '@windlass/kube'
 
-export interface Finding {
-  /** Short name of the check. */
-  readonly check: string
-  /** `warn` does not stop an installation. */
-  readonly status: 'pass' | 'warn' | 'fail'
-  readonly message: string
-  /** How to fix it. */
-  readonly hint?: string | undefined
-}
+export type { Finding } from '@windlass/kube'
 
 export interface Subject {
   readonly kube: Kube

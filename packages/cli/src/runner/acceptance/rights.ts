@@ -1,5 +1,5 @@
 /** Checks the user's permissions for the objects of the chart. Kubernetes lets users grant only permissions that they have. */
-import type { Right } from '@windlass/kube'
+import { checkRights, resourceOf, type Right } from '@windlass/kube'
 import type { Finding, Subject } from './finding.ts'
 
 interface Need {
@@ -58,6 +58,8 @@ const MONITOR: readonly Need[] = [
   { group: 'networking.k8s.io', resource: 'ingresses', verbs: READ },
 ]
 
+export const INSTALLER_HINT = 'Install with an account that has it, such as cluster-admin.'
+
 /** The parts of an installation and what their objects need. */
 const NEEDS = { agent: AGENT, runtime: RUNTIME, provisioner: PROVISIONER, monitor: MONITOR } as const
 const TITLES = { agent: 'Agent', runtime: 'Runtime environment', provisioner: 'Volume provisioner', monitor: 'Monitor' } as const
@@ -68,22 +70,15 @@ export function describeRights(): string {
   return PARTS.map((part) => {
     const rows = NEEDS[part].map(({ verbs, wide, ...need }) => {
       const place = wide === undefined ? 'namespace' : 'cluster'
-      return `| \`${kindOf(need)}\` | ${verbs.join(', ')} | ${place} |`
+      return `| \`${resourceOf(need)}\` | ${verbs.join(', ')} | ${place} |`
     })
     return [`## ${TITLES[part]}`, '', '| resource | verbs | where |', '|---|---|---|', ...rows, ''].join('\n')
   }).join('\n')
 }
 
-function kindOf({ group, resource, subresource }: Pick<Right, 'group' | 'resource' | 'subresource'>): string {
-  const path = subresource === undefined ? resource : `${resource}/${subresource}`
-  return group === '' ? path : `${path}.${group}`
-}
-
 /** Checks all permissions at once. Lists the missing ones, one finding per resource. */
 export async function testRights(subject: Subject): Promise<readonly Finding[]> {
-  const needs = neededRights(subject)
-  const answers = await Promise.all(needs.map(async (right) => ({ right, allowed: await subject.kube.can(right) })))
-  return evaluateRights(answers)
+  return checkRights(subject.kube, neededRights(subject), INSTALLER_HINT)
 }
 
 /** Returns the needed permissions without duplicates. Pure. */
@@ -93,21 +88,4 @@ export function neededRights({ namespace, parts }: Pick<Subject, 'namespace' | '
     verbs.map((verb): Right => ({ verb, ...need, ...(wide === undefined && { namespace }) })),
   )
   return [...new Map(rights.map((right) => [JSON.stringify(right), right])).values()]
-}
-
-/** Evaluates the answers. Pure. */
-export function evaluateRights(answers: readonly { readonly right: Right; readonly allowed: boolean }[]): Finding[] {
-  const missing = new Map<string, string[]>()
-  for (const { right, allowed } of answers) {
-    if (allowed) continue
-    const place = `${kindOf(right)} ${right.namespace === undefined ? 'in the whole cluster' : `in namespace ${right.namespace}`}`
-    missing.set(place, [...(missing.get(place) ?? []), right.verb])
-  }
-  if (missing.size === 0) return [{ check: 'rights', status: 'pass', message: `all ${answers.length} permissions are granted` }]
-  return [...missing].map(([place, verbs]) => ({
-    check: 'rights',
-    status: 'fail',
-    message: `Missing permission to ${verbs.join(', ')} ${place}.`,
-    hint: 'Install with an account that has it, such as cluster-admin.',
-  }))
 }

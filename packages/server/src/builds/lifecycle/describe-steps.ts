@@ -24,15 +24,16 @@ export async function describeSteps(
   app: App,
   build: BuildRow,
   { stored, plan }: { readonly stored: BuildPlanRow; readonly plan: Plan },
-): Promise<Pick<Build, 'progress' | 'blame' | 'steps'>> {
+): Promise<Pick<Build, 'progress' | 'waiting' | 'blame' | 'steps'>> {
   const { query } = app.store
   const snapshot = await readSnapshot(app, query, { build, plan, open: false })
   const carried = new Map((await listCarriedFacts(query, build.id)).map(({ at, data }) => [stepOf(data), at]))
   const context = contextOf(build, stored)
   const facts = stepFactsOf({ plan, snapshot, context, streams: await listStreams(query, build.id) })
+  const progress = progressOf(plan, snapshot)
   return {
-    progress: shownProgress(build, progressOf(plan, snapshot)),
-    ...present({ blame: blamedStep(plan, snapshot, context) }),
+    progress: shownProgress(build, progress),
+    ...present({ waiting: heldWait(build, progress), blame: blamedStep(plan, snapshot, context) }),
     steps: toSteps(build, plan, { snapshot, carried, facts }),
   }
 }
@@ -43,8 +44,13 @@ function contextOf({ cancel_reason: cancelled }: BuildRow, stored: BuildPlanRow)
 }
 
 /** Returns the progress of a build. Nothing runs in a build that has ended. */
-export function shownProgress({ status }: BuildRow, { current, ...counts }: Progress): Build['progress'] {
+export function shownProgress({ status }: BuildRow, { current, held: _held, ...counts }: Progress): Build['progress'] {
   return { ...counts, ...(!isFinalBuild(status) && present({ current })) }
+}
+
+/** Returns the wait of a running build for the debugger; undefined if the debugger holds none of its steps. */
+export function heldWait({ status }: BuildRow, { held }: Progress): Build['waiting'] {
+  return status === 'running' && held !== undefined ? { reason: 'debugger', since: held.since } : undefined
 }
 
 function stepOf(data: string): string {

@@ -24,13 +24,13 @@ const MAX_NEXT = 20
 export async function listApprovalPage(
   app: App,
   actor: Actor,
-  { state, cursor, limit }: z.output<typeof ApprovalQuery>,
+  { state, cursor, limit, pipeline }: z.output<typeof ApprovalQuery>,
 ): Promise<{ readonly items: ApprovalItem[]; readonly next?: string }> {
   const { query } = app.store
   const list = state === 'open' ? listOpenApprovals : listDecidedApprovals
   const places = placesOf(actor, 'see-builds')
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  const rows = await list(query, { accountId: app.accountId, places, after, limit })
+  const rows = await list(query, { accountId: app.accountId, places, pipeline, after, limit })
   const last = rows.length === limit ? rows.at(-1) : undefined
   return {
     items: await toApprovalItems(app, rows, actor),

@@ -11,9 +11,10 @@ import type { BuildFilter, PipelineChoice } from '../../store/builds/build-filte
 import { countBuildsBy, listBuilds } from '../../store/builds/build-lists.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { present } from '../lifecycle/present.ts'
-import { shownProgress } from '../lifecycle/describe-steps.ts'
+import { heldWait, shownProgress } from '../lifecycle/describe-steps.ts'
 import { toBuild } from '../lifecycle/view.ts'
 import { readProgress } from './progress.ts'
+import { readRecentUsualTimes } from './usual-times.ts'
 import { explainWaits } from './waits.ts'
 import type { Places } from '../../store/places.ts'
 
@@ -85,18 +86,30 @@ function readAnnotationFilter(text: string): { name: string; values: string[] } 
   return at < 0 ? { name: text, values: [] } : { name: text.slice(0, at), values: storedForms(text.slice(at + 1)) }
 }
 
-/** Converts builds to their list form, each with its displayed annotation, its progress and what it waits for. */
+/** Converts builds to their list form, each with its displayed annotation, its progress, its usual time and what it waits for. */
 export async function toItems(app: App, rows: readonly BuildRow[], seen: Seen): Promise<Build[]> {
   const ids = rows.map(({ id }) => id)
   const displayed = await listDisplayed(app.store.query, ids)
   const shown = new Map(displayed.map((row) => [row.entity_id, { name: row.name, value: valueOf(row) }]))
   const progress = await readProgress(app, rows)
   const waits = await explainWaits(app, rows, seen)
+  const usual = await readRecentUsualTimes(
+    app,
+    rows.flatMap((row) => (isUnderWay(row) && row.pipeline_id !== null ? [row.pipeline_id] : [])),
+  )
   return rows.map((row) => {
     const own = progress.get(row.id)
     return {
       ...toBuild(row, shown.get(row.id)),
-      ...present({ progress: own && shownProgress(row, own), waiting: waits.get(row.id) }),
+      ...present({
+        progress: own && shownProgress(row, own),
+        waiting: waits.get(row.id) ?? (own && heldWait(row, own)),
+        usualMs: isUnderWay(row) ? usual.get(row.pipeline_id ?? '') : undefined,
+      }),
     }
   })
+}
+
+function isUnderWay({ status }: BuildRow): boolean {
+  return status === 'running' || status === 'elected'
 }

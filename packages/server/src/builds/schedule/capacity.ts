@@ -3,7 +3,7 @@ import { REASONS } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { isOnline, listAgents } from '../../store/runtimes/agents.ts'
 import type { AccountSettings } from '@windlass/protocol'
-import { readAccountSettings } from '../../account/settings.ts'
+import { pauseMessage, readAccountSettings } from '../../account/settings.ts'
 import { countLiveAttempts, countWaitingForApproval } from '../../store/builds/attempts.ts'
 import { listPipelinesOfProjects, lockLimitedPipelines, type PipelineLimits } from '../../store/account/pipelines.ts'
 import { lockLimitedProjects, type LimitedProject } from '../../store/account/projects.ts'
@@ -129,7 +129,7 @@ export function blockingCause(capacity: Capacity, build: LimitedBuild): Cause | 
 
 /** Returns why no build of the account can start now. */
 function accountCause({ account, used }: Capacity): Cause | undefined {
-  if (account.pauseBuilds) return { reason: 'account-paused', message: REASONS['account-paused'].text }
+  if (account.pauseBuilds) return { reason: 'account-paused', message: pauseMessage(account) }
   const limit = account.concurrency ?? Infinity
   const running = used.get('account') ?? 0
   if (running < limit) return undefined

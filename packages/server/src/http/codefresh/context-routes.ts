@@ -2,6 +2,7 @@
 import { ContextInput, Name, type Context } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { nameOf } from '../../identity/actor.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { toContext } from '../../contexts/context-data.ts'
 import { listShownContexts, putContext, removeContext } from '../../contexts/contexts.ts'
@@ -74,9 +75,9 @@ function writeRoutes(app: App): Route[] {
       summary: 'Create a context',
       ...common,
       body: ContextBody,
-      async handle({ body, settle }) {
+      async handle({ body, settle, actor }) {
         const answer = (context: Context): Answer => ok(toPublicContext(context))
-        const put = { input: toInput(body), mustBeNew: true }
+        const put = { input: toInput(body), mustBeNew: true, by: nameOf(actor) }
         return answer((await putContext(app, put, (tx, context) => settle(tx, answer(context)))).context)
       },
     }),
@@ -85,9 +86,10 @@ function writeRoutes(app: App): Route[] {
       ...common,
       params: ByName,
       body: ContextBody,
-      async handle({ params: { name }, body }) {
+      async handle({ params: { name }, body, actor }) {
         await getContext(app, name)
-        return ok(toPublicContext((await putContext(app, { name, input: toInput(body), mustBeNew: false })).context))
+        const put = { name, input: toInput(body), mustBeNew: false, by: nameOf(actor) }
+        return ok(toPublicContext((await putContext(app, put)).context))
       },
     }),
     route('PATCH', '/api/contexts/{name}', {
@@ -95,13 +97,13 @@ function writeRoutes(app: App): Route[] {
       ...common,
       params: ByName,
       body: ContextChange,
-      async handle({ params: { name }, body: { metadata, spec } }) {
+      async handle({ params: { name }, body: { metadata, spec }, actor }) {
         const before = await getContext(app, name)
         const changed = fromPublicType(spec.type ?? before.type, spec.data ?? {})
         const data = changed.type === before.type ? { ...before.data, ...changed.data } : changed.data
         const isDefault = metadata.default ?? before.isDefault
         const input = requireShape(ContextInput, { name: metadata.name ?? before.name, type: changed.type, isDefault, data })
-        return ok(toPublicContext((await putContext(app, { name, input, mustBeNew: false })).context))
+        return ok(toPublicContext((await putContext(app, { name, input, mustBeNew: false, by: nameOf(actor) })).context))
       },
     }),
     route('DELETE', '/api/contexts/{name}', {

@@ -192,7 +192,7 @@ function clusterRoutes(app: App): Route[] {
         behindFirewall: z.boolean().default(false),
       }),
       replies: { 200: PublicCluster },
-      async handle({ params, body, settle }) {
+      async handle({ params, body, settle, actor }) {
         const input = {
           name: body.selector,
           provider: params.provider,
@@ -201,7 +201,11 @@ function clusterRoutes(app: App): Route[] {
           token: fromBase64(body.serviceAccountToken),
           ...(body.clientCa !== undefined && { ca: fromBase64(body.clientCa) }),
         }
-        return ok(toPublic(await addCluster(app, input, (tx, cluster) => settle(tx, ok(toPublic(cluster))))))
+        return ok(
+          toPublic(
+            await addCluster(app, input, { by: nameOf(actor), within: (tx, cluster) => settle(tx, ok(toPublic(cluster))) }),
+          ),
+        )
       },
     }),
     route('DELETE', '/api/clusters/{provider}/cluster/{id}', {

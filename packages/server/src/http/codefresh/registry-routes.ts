@@ -11,7 +11,7 @@ import { listImages } from '../../store/account/images.ts'
 import type { ImageRow } from '../../store/schema.ts'
 import { done, ok, requireShape, route, type Answer, type Route } from '../route.ts'
 import { Page, Range, Texts, type Document } from './documents.ts'
-import { placesOf } from '../../identity/actor.ts'
+import { nameOf, placesOf } from '../../identity/actor.ts'
 
 const reads = { allow: 'see-contexts', scope: 'context:read' } as const
 const writes = { allow: 'change-contexts', scope: 'context:write' } as const
@@ -67,9 +67,9 @@ export function publicRegistryRoutes(app: App): Route[] {
       ...writes,
       body: RegistryBody,
       replies: { 200: PublicRegistry },
-      async handle({ body, settle }) {
+      async handle({ body, settle, actor }) {
         const answer = (context: Context): Answer => ok(toPublicRegistry(context))
-        const put = { input: toInput(body), mustBeNew: true }
+        const put = { input: toInput(body), mustBeNew: true, by: nameOf(actor) }
         return answer((await putContext(app, put, (tx, context) => settle(tx, answer(context)))).context)
       },
     }),

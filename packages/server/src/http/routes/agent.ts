@@ -5,8 +5,10 @@ import {
   AgentWelcome,
   ClaimAnswer,
   ClaimRequest,
+  DiskReport,
   FactAck,
   FactBatch,
+  JobReport,
   LeaseAnswer,
   LeaseRequest,
   TaskReport,
@@ -14,6 +16,8 @@ import {
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Actor } from '../../identity/actor.ts'
+import { takeJobReport } from '../../agents/jobs.ts'
+import { takeDiskReport } from '../../disks/take-report.ts'
 import { claim } from '../../tasks/claim.ts'
 import { greetAgent } from '../../tasks/hello.ts'
 import { extendLease, reportTask, takeFacts } from '../../tasks/report.ts'
@@ -41,7 +45,7 @@ export function agentRoutes(app: App): Route[] {
       body: ClaimRequest,
       replies: { 200: ClaimAnswer },
       isHeld: true,
-      handle: async ({ body, actor, signal }) => ok({ tasks: await claim(app, agentOf(actor), body, signal) }),
+      handle: async ({ body, actor, signal }) => ok(await claim(app, agentOf(actor), body, signal)),
     }),
     route('POST', '/v1/agent/tasks', {
       summary: 'Report the result of a task',
@@ -62,6 +66,28 @@ export function agentRoutes(app: App): Route[] {
       replies: { 200: LeaseAnswer },
       handle: async ({ body, actor }) =>
         ok({ leaseMs: app.timings.taskLeaseMs, ...(await extendLease(app, agentOf(actor), body)) }),
+    }),
+    route('POST', '/v1/agent/disks', {
+      summary: 'Report the disks of builds',
+      allow: 'agent',
+      scope: 'none',
+      body: DiskReport,
+      replies: { 200: z.object({}) },
+      async handle({ body, actor }) {
+        await takeDiskReport(app, agentOf(actor), body)
+        return ok({})
+      },
+    }),
+    route('POST', '/v1/agent/jobs', {
+      summary: 'Report the result of a job that belongs to no build',
+      allow: 'agent',
+      scope: 'none',
+      body: JobReport,
+      replies: { 200: z.object({}) },
+      async handle({ body, actor }) {
+        await takeJobReport(app, agentOf(actor), body)
+        return ok({})
+      },
     }),
     route('POST', '/v1/agent/facts', {
       summary: 'Report facts about pods',

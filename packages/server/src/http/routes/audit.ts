@@ -25,6 +25,7 @@ export function auditRoutes(app: App): Route[] {
           after,
           user: filter.user,
           result: filter.result,
+          q: filter.q,
           order: filter.order,
           limit: filter.limit,
         })

@@ -1,10 +1,9 @@
 /** Routes of contexts. */
 import { Context, ContextInput, page } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { requireFound } from '../../builds/lifecycle/require-found.ts'
-import { toContext } from '../../contexts/context-data.ts'
+import { showContext } from '../../contexts/context-use.ts'
 import { listShownContexts, putContext, removeContext } from '../../contexts/contexts.ts'
-import { findContext } from '../../store/account/contexts.ts'
+import { nameOf } from '../../identity/actor.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Route } from '../route.ts'
 
@@ -24,19 +23,18 @@ export function contextRoutes(app: App): Route[] {
       readsDocument: true,
       body: ContextInput,
       replies: { 201: Context },
-      async handle({ body, settle }) {
-        const put = { input: body, mustBeNew: true }
+      async handle({ body, settle, actor }) {
+        const put = { input: body, mustBeNew: true, by: nameOf(actor) }
         return created((await putContext(app, put, (tx, context) => settle(tx, created(context)))).context)
       },
     }),
     route('GET', '/v1/contexts/{name}', {
-      summary: 'Show a context; secret fields are masked',
+      summary: 'Show a context and the pipelines that use it; secret fields are masked',
       allow: 'see-contexts',
       scope: 'context:read',
       params: ByName,
       replies: { 200: Context },
-      handle: async ({ params }) =>
-        ok(toContext(requireFound(await findContext(app.store.query, app.accountId, params.name), `context "${params.name}"`))),
+      handle: async ({ params }) => ok(await showContext(app, params.name)),
     }),
     route('PUT', '/v1/contexts/{name}', {
       summary: 'Create or replace a context; fields written as ***** keep their value',
@@ -46,11 +44,12 @@ export function contextRoutes(app: App): Route[] {
       readsDocument: true,
       body: ContextInput,
       replies: { 200: Context, 201: Context },
-      async handle({ params, body, headers }) {
+      async handle({ params, body, headers, actor }) {
         const { context, isNew } = await putContext(app, {
           name: params.name,
           input: body,
           mustBeNew: headers['if-none-match'] === '*',
+          by: nameOf(actor),
         })
         return isNew ? created(context) : ok(context)
       },

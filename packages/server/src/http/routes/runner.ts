@@ -29,6 +29,7 @@ import {
   showInstallation,
 } from '../../installations/installations.ts'
 import { findAgent } from '../../store/runtimes/agents.ts'
+import { countHeldTasks } from '../../store/runtimes/tasks.ts'
 import { nameOf } from '../../identity/actor.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Route } from '../route.ts'
@@ -61,7 +62,10 @@ export function agentResourceRoutes(app: App, authenticator: Authenticator): Rou
       scope: 'agent:read',
       params: ByName,
       replies: { 200: Agent },
-      handle: async ({ params }) => ok(await find(params.name)),
+      async handle({ params }) {
+        const agent = await find(params.name)
+        return ok({ ...agent, tasks: await countHeldTasks(app.store.query, agent.id) })
+      },
     }),
     route('PUT', '/v1/agents/{name}', {
       summary: 'Replace the name and runtimes of an agent',
@@ -130,7 +134,8 @@ export function clusterRoutes(app: App): Route[] {
       scope: 'cluster:write',
       body: ClusterInput,
       replies: { 201: Cluster },
-      handle: async ({ body, settle }) => created(await addCluster(app, body, (tx, cluster) => settle(tx, created(cluster)))),
+      handle: async ({ body, settle, actor }) =>
+        created(await addCluster(app, body, { by: nameOf(actor), within: (tx, cluster) => settle(tx, created(cluster)) })),
     }),
     route('GET', '/v1/clusters/{name}', {
       summary: 'Show a cluster',

@@ -16,7 +16,7 @@ import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { readSpec } from '../../builds/schedule/limits.ts'
 import { withHealth } from '../../health/read-health.ts'
 import { isAllowed, nameOf } from '../../identity/actor.ts'
-import { hideOperatorFields } from '../../runtimes/operator-fields.ts'
+import { hideMergedFields } from '../../runtimes/operator-fields.ts'
 import { etag, makeDefault, putRuntime, removeRuntime } from '../../runtimes/runtimes.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
 import { diffVersions, listVersions, showVersion } from '../../runtimes/versions.ts'
@@ -61,9 +61,8 @@ function oneRuntimeRoutes(app: App): Route[] {
       replies: { 200: Runtime },
       async handle({ params, query, actor }) {
         const runtime = await showVersion(app, params.name, query)
-        const spec =
-          query.merged === true && !isAllowed(actor, 'manage-runners') ? hideOperatorFields(runtime.spec) : runtime.spec
-        const [shown] = await withHealth(app, [{ ...runtime, spec }])
+        const isHidden = query.merged === true && !isAllowed(actor, 'manage-runners')
+        const [shown] = await withHealth(app, [isHidden ? hideMergedFields(runtime) : runtime])
         return ok(shown, { etag: etag(runtime) })
       },
     }),

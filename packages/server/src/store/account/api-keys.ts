@@ -1,5 +1,9 @@
 import type { ApiKeyRow, UserRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
+import { deleteMeta } from './meta.ts'
+
+/** Prefix of the keys of `meta` with the time of the latest use of an API key; its id follows. */
+export const KEY_USE = 'key-use/'
 
 export async function insertApiKey(tx: Tx, key: ApiKeyRow): Promise<void> {
   await tx.query.insertInto('api_key').values(key).execute()
@@ -56,19 +60,10 @@ export async function updateApiKey(tx: Tx, id: string, changes: Pick<ApiKeyRow, 
   await tx.query.updateTable('api_key').set(changes).where('id', '=', id).execute()
 }
 
-/** Records that a key was used, unless another server has recorded a later use. */
-export async function recordKeyUse(tx: Tx, id: string, now: number): Promise<void> {
-  await tx.query
-    .updateTable('api_key')
-    .set({ used_at: now })
-    .where('id', '=', id)
-    .where((where) => where.or([where('used_at', 'is', null), where('used_at', '<', now)]))
-    .execute()
-}
-
 /** Deletes a key with its sessions. */
 export async function deleteApiKey(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('session').where('key_id', '=', id).execute()
   await tx.query.deleteFrom('session_code').where('key_id', '=', id).execute()
   await tx.query.deleteFrom('api_key').where('id', '=', id).execute()
+  await deleteMeta(tx, KEY_USE + id)
 }

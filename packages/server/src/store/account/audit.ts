@@ -1,4 +1,5 @@
 import { defined } from '@windlass/kit'
+import { sql } from 'kysely'
 import { AUDIT_START, type AuditChain, type AuditRecord } from '@windlass/protocol'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { AuditChainRow, AuditRow } from '../user-schema.ts'
@@ -39,6 +40,8 @@ export interface AuditFilter {
   readonly after: number | undefined
   readonly user: string | undefined
   readonly result: AuditRow['result'] | undefined
+  /** Part of the action, of the path or of the detail. */
+  readonly q?: string | undefined
   readonly limit: number
 }
 
@@ -67,6 +70,12 @@ export async function listAuditRecords(query: Query, accountId: string, filter: 
     .where('seq', isNewest ? '>=' : '<=', end)
   if (user !== undefined) select = select.where((where) => where.or([where('actor', '=', user), where('owner', '=', user)]))
   if (result !== undefined) select = select.where('result', '=', result)
+  if (filter.q !== undefined && filter.q !== '') {
+    const pattern = `%${filter.q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+    select = select.where(
+      sql<boolean>`lower(action || ' ' || target || ' ' || coalesce(detail, '')) like lower(${pattern}) escape '\\'`,
+    )
+  }
   const rows = await select
     .orderBy('seq', isNewest ? 'desc' : 'asc')
     .limit(limit)

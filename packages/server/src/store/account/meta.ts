@@ -44,6 +44,11 @@ export async function replaceMeta(tx: Tx, key: string, { from, to }: { from: str
   return numUpdatedRows > 0n
 }
 
+/** Lists the values whose keys have the prefix, which must not contain `%` or `_`. */
+export async function listMeta(query: Query, prefix: string): Promise<{ readonly key: string; readonly value: string }[]> {
+  return query.selectFrom('meta').select(['key', 'value']).where('key', 'like', `${prefix}%`).execute()
+}
+
 /** Deletes the values whose keys have the prefix, which must not contain `%` or `_`. */
 export async function deleteMeta(tx: Tx, prefix: string): Promise<void> {
   await tx.query.deleteFrom('meta').where('key', 'like', `${prefix}%`).execute()

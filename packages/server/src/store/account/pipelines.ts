@@ -160,6 +160,24 @@ export async function listPipelineHeads(query: Query, accountId: string): Promis
     .execute()
 }
 
+/** Lists pipelines whose texts contain a name. Case does not matter, and `_` and `%` match any text, so the caller looks again. */
+export async function listPipelinesNaming(
+  query: Query,
+  accountId: string,
+  name: string,
+): Promise<Pick<PipelineRow, 'name' | 'contexts' | 'document' | 'settings'>[]> {
+  const pattern = `%${name}%`
+  return query
+    .selectFrom('pipeline')
+    .select(['name', 'contexts', 'document', 'settings'])
+    .where('account_id', '=', accountId)
+    .where((where) =>
+      where.or([where('contexts', 'like', pattern), where('document', 'like', pattern), where('settings', 'like', pattern)]),
+    )
+    .orderBy('name')
+    .execute()
+}
+
 /** Lists the settings of all pipelines, without their documents. */
 export async function listPipelineSettings(query: Query, accountId: string): Promise<Pick<PipelineRow, 'id' | 'settings'>[]> {
   return query.selectFrom('pipeline').select(['id', 'settings']).where('account_id', '=', accountId).execute()

@@ -102,6 +102,8 @@ export interface ApprovalFilter {
   readonly accountId: string
   /** Only approvals of builds of these places. */
   readonly places: Places | undefined
+  /** Only approvals of builds of this pipeline. */
+  readonly pipeline?: string | undefined
   readonly after: ApprovalPlace | undefined
   readonly limit: number
 }
@@ -116,14 +118,15 @@ const OF_BUILD = [
   'build.pipeline_id',
 ] as const
 
-function selectOfBuilds(query: Query, { accountId, places, limit }: ApprovalFilter) {
-  const all = query
+function selectOfBuilds(query: Query, { accountId, places, pipeline, limit }: ApprovalFilter) {
+  let all = query
     .selectFrom('approval')
     .innerJoin('build', 'build.id', 'approval.build_id')
     .selectAll('approval')
     .select(OF_BUILD)
     .where('approval.account_id', '=', accountId)
     .limit(limit)
+  if (pipeline !== undefined) all = all.where('build.pipeline', '=', pipeline)
   return places === undefined ? all : all.where(withinPlaces(places, BUILD_PLACE))
 }
 

@@ -52,7 +52,7 @@ export async function listParts(query: Query, side: Side, after: number): Promis
     .execute()
 }
 
-/** Deletes parts up to a number, because the other side has received them. */
+/** Deletes parts up to a number. */
 export async function deleteParts(tx: Tx, side: Side, upTo: number): Promise<void> {
   await tx.query
     .deleteFrom('terminal_part')
@@ -71,4 +71,10 @@ export async function countPartBytes(query: Query, side: Side): Promise<number> 
     .where('direction', '=', side.direction)
     .executeTakeFirst()
   return Number(row?.bytes ?? 0)
+}
+
+/** Deletes the output of terminals that ended before a time. Their recordings are in the log. */
+export async function deleteEndedOutput(tx: Tx, before: number): Promise<void> {
+  const ended = tx.query.selectFrom('terminal').select('id').where('ended_at', '<', before)
+  await tx.query.deleteFrom('terminal_part').where('terminal_id', 'in', ended).execute()
 }

@@ -113,3 +113,18 @@ export async function listFullSince(query: Query, accountId: string): Promise<Ma
     .execute()
   return new Map(rows.map(({ runtime, since }) => [runtime ?? '', Number(since)]))
 }
+
+/** Replaces what builds say that wait for a reason. */
+export async function changeWaitingMessage(
+  tx: Tx,
+  accountId: string,
+  { reason, message }: { readonly reason: Reason; readonly message: string },
+): Promise<void> {
+  await tx.query
+    .updateTable('build')
+    .set({ message })
+    .where('status', 'in', QUEUED)
+    .where('account_id', '=', accountId)
+    .where('reason', '=', reason)
+    .execute()
+}

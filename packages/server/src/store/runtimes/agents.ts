@@ -1,6 +1,7 @@
 import type { AgentRow } from '../schema.ts'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
+import { deleteDisksOf } from './disks.ts'
 
 export async function insertAgent(tx: Tx, agent: AgentRow): Promise<void> {
   await tx.query.insertInto('agent').values(agent).execute()
@@ -53,6 +54,7 @@ export async function renameAgent(tx: Tx, agent: Pick<AgentRow, 'account_id' | '
 }
 
 export async function deleteAgent(tx: Tx, id: string): Promise<void> {
+  await deleteDisksOf(tx, id)
   await tx.query.deleteFrom('agent').where('id', '=', id).execute()
 }
 

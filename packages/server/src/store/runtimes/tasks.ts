@@ -242,3 +242,15 @@ export async function oldestQueuedTask(query: Query): Promise<number | undefined
     .executeTakeFirstOrThrow()
   return at === null ? undefined : Number(at)
 }
+
+/** Counts the tasks that an agent has taken and not reported yet. */
+export async function countHeldTasks(query: Query, agentId: string): Promise<number> {
+  const { count } = await query
+    .selectFrom('task')
+    .select((of) => of.fn.countAll<number>().as('count'))
+    .where('agent_id', '=', agentId)
+    .where('status', 'in', OPEN)
+    .where('status', '=', 'leased')
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}

@@ -6,7 +6,10 @@ import { withinPlaces, type Places } from '../places.ts'
 /** Senders that this server can process. During an upgrade a newer server can store deliveries of others. */
 const SENDERS: readonly Sender[] = [...FORGES, ...REGISTRIES, 'windlass']
 
-/** Inserts a delivery. If the webhook already has one with this key, counts a repeat and returns that one's id. */
+/**
+ * Inserts a delivery. If the webhook already has one with this key, counts a repeat and returns that one's id. A refused one keeps the time of its latest
+ * call as the time of its end.
+ */
 export async function insertDelivery(
   tx: Tx,
   delivery: DeliveryRow,
@@ -19,7 +22,10 @@ export async function insertDelivery(
   if ((inserted ?? 0n) > 0n) return { id: delivery.id, isRepeat: false }
   const { id } = await tx.query
     .updateTable('delivery')
-    .set((set) => ({ repeats: set('repeats', '+', 1), repeated_at: delivery.received_at }))
+    .set((set) => ({
+      repeats: set('repeats', '+', 1),
+      ...(delivery.status === 'refused' && { processed_at: delivery.processed_at }),
+    }))
     .where('webhook_id', '=', delivery.webhook_id)
     .where('key', '=', delivery.key)
     .returning('id')
@@ -58,7 +64,6 @@ const HEAD = [
   'late_heads',
   'projects',
   'repeats',
-  'repeated_at',
   'tries',
   'next_at',
   'received_at',
@@ -69,9 +74,11 @@ export interface DeliveryFilter {
   readonly accountId: string
   readonly webhookId: string | undefined
   readonly repo: string | undefined
+  readonly branch?: string | undefined
   readonly status: DeliveryRow['status'] | undefined
-  /** Only those that started builds, or only those that started none. */
-  readonly outcome?: 'builds' | 'no-build' | undefined
+  readonly reason?: DeliveryRow['reason'] | undefined
+  /** True: only deliveries that started a build. */
+  readonly built?: boolean | undefined
   /** Only deliveries that were judged for this pipeline. */
   readonly pipelineId?: string | undefined
   /** Only deliveries that were judged for a pipeline of these places. */
@@ -87,9 +94,11 @@ export async function listDeliveries(query: Query, filter: DeliveryFilter): Prom
   if (filter.webhookId !== undefined) select = select.where('webhook_id', '=', filter.webhookId)
   if (filter.repo !== undefined) select = select.where('repo', '=', filter.repo)
   if (filter.status !== undefined) select = select.where('status', '=', filter.status)
-  const { before, places, outcome, pipelineId } = filter
-  if (outcome === 'builds') select = select.where('status', '=', 'processed').where('reason', 'is', null)
-  if (outcome === 'no-build') select = select.where('reason', 'is not', null)
+  const { before, places, built, pipelineId } = filter
+  if (filter.branch !== undefined) select = select.where('branch', '=', filter.branch)
+  if (filter.reason !== undefined) select = select.where('reason', '=', filter.reason)
+  if (built === true) select = select.where('status', '=', 'processed').where('reason', 'is', null)
+  if (built === false) select = select.where('reason', 'is not', null)
   if (pipelineId !== undefined)
     select = select.where('id', 'in', (of) =>
       of.selectFrom('delivery_pipeline').select('delivery_id').where('pipeline_id', '=', pipelineId),

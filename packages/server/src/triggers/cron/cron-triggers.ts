@@ -1,8 +1,11 @@
 /** Cron triggers as a resource. Those of a document are replaced with it; others are created by users. */
 import { defined, fault, newId } from '@windlass/kit'
+import { nextTick } from '@windlass/plan'
 import { CronTrigger, type CronTriggerInput, type PipelineCronTrigger } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
+import { noteDetail } from '../../audit/call.ts'
+import { describeChanges } from '../../audit/describe-changes.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../../pipelines/pipeline-use.ts'
@@ -28,7 +31,6 @@ import {
   type TriggerList,
 } from '../of-pipeline.ts'
 import { problemOf } from './read-cron-triggers.ts'
-import { nextTick } from './schedule.ts'
 
 const KIND: TriggerKind = { one: 'a cron trigger', many: 'cron triggers', field: 'spec.cronTriggers' }
 
@@ -53,6 +55,7 @@ export async function createCronTrigger(
     requireNewName(KIND, { pipeline, name: spec.name, others })
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
     await saveCronTrigger(tx, row)
+    noteDetail(describeChanges(`${pipeline.name}#${spec.name}`, undefined, spec))
     const shown = showCronTrigger({ ...row, pipeline: pipeline.name })
     await within?.(tx, shown)
     return shown
@@ -70,6 +73,7 @@ export async function putCronTrigger(app: App, id: string, { input, authorize }:
     requireNewName(KIND, { pipeline, name: spec.name, others }, before)
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
     await saveCronTrigger(tx, row)
+    noteDetail(describeChanges(`${pipeline.name}#${spec.name}`, CronTrigger.parse(JSON.parse(before.spec)), spec))
     return showCronTrigger({ ...row, pipeline: pipeline.name })
   })
 }

@@ -3,6 +3,7 @@
  * servers one succeeds. Times that passed while no server ran are one build.
  */
 import { attempt, defined, isFault, ticks } from '@windlass/kit'
+import { nextTick } from '@windlass/plan'
 import { BuildInput, CronTrigger, GitTrigger } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
@@ -14,7 +15,6 @@ import type { CronTriggerRow } from '../../store/schema.ts'
 import { advanceCronTrigger, listDueCronTriggers } from '../../store/triggers/cron-triggers.ts'
 import { findTriggerOf } from '../../store/triggers/triggers.ts'
 import { toMachine, toOverrides } from '../build-input.ts'
-import { nextTick } from './schedule.ts'
 
 const PAGE = 100
 

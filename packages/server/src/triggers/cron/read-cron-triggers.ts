@@ -1,8 +1,8 @@
 /** The cron triggers of a `kind: pipeline` document. */
 import { isRecord } from '@windlass/kit/json'
+import { nextTick, ScheduleProblem } from '@windlass/plan'
 import { CronTrigger } from '@windlass/protocol'
 import { explain, MAX_TRIGGERS, normalize, type TriggerProblem } from '../read-triggers.ts'
-import { nextTick, ScheduleProblem } from './schedule.ts'
 
 export interface ReadCronTriggers {
   readonly triggers: readonly CronTrigger[]

@@ -3,6 +3,8 @@ import { defined, fault, newId } from '@windlass/kit'
 import { EventTrigger, PipelineEventTrigger, type EventTriggerInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
+import { noteDetail } from '../../audit/call.ts'
+import { describeChanges } from '../../audit/describe-changes.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../../pipelines/pipeline-use.ts'
 import type { EventTriggerRow, PipelineRow } from '../../store/schema.ts'
@@ -49,6 +51,7 @@ export async function createEventTrigger(
     requireNewName(KIND, { pipeline, name: spec.name, others })
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now() })
     await saveEventTrigger(tx, row)
+    noteDetail(describeChanges(`${pipeline.name}#${spec.name}`, undefined, spec))
     const shown = showEventTrigger({ ...row, pipeline: pipeline.name })
     await within?.(tx, shown)
     return shown
@@ -66,6 +69,7 @@ export async function putEventTrigger(app: App, id: string, write: EventTriggerW
     requireNewName(KIND, { pipeline, name: spec.name, others }, before)
     const row = toRow(spec, { pipeline, origin: 'api', now: app.clock.now(), before })
     await saveEventTrigger(tx, row)
+    noteDetail(describeChanges(`${pipeline.name}#${spec.name}`, EventTrigger.parse(JSON.parse(before.spec)), spec))
     return showEventTrigger({ ...row, pipeline: pipeline.name })
   })
 }

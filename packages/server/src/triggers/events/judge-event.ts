@@ -36,7 +36,13 @@ export function judgeBuild(trigger: BuildTrigger, { build, isUnapproved, isReach
     isEnabled(trigger),
     isUnapproved
       ? no('status', 'The build was not approved, so it never started.')
-      : { rule: 'status', holds: isWanted, text: `${status} is ${isWanted ? '' : 'not '}in ${statuses}.` },
+      : {
+          rule: 'status',
+          holds: isWanted,
+          text: `${status} is ${isWanted ? '' : 'not '}in ${statuses}.`,
+          value: status,
+          pattern: statuses,
+        },
     filtered('branch', { filter: trigger.branchRegex, text: branch ?? undefined }),
     isReachable
       ? yes('project', 'The pipelines may start each other.')
@@ -57,7 +63,8 @@ function filtered(rule: Rule, { filter, text }: { filter: string | undefined; te
   if (text === undefined) return no(rule, 'The event does not name it.')
   try {
     const holds = matchesFilter(filter, text)
-    return { rule, holds, text: `"${short(text)}" ${holds ? 'matches' : 'does not match'} ${short(filter)}.` }
+    const shown = { value: short(text), pattern: short(filter) }
+    return { rule, holds, text: `"${shown.value}" ${holds ? 'matches' : 'does not match'} ${shown.pattern}.`, ...shown }
   } catch (error) {
     if (error instanceof PatternError) return no(rule, `The filter cannot be used: ${error.message}.`)
     throw error

@@ -1,0 +1,65 @@
+/** A build of 10,000 steps in the page. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { begin, runStep, startBuild } from './support/seeds.ts'
+import { openWebScene, type WebScene } from './support/web-scene.ts'
+
+const GROUPS = 100
+const STEPS = 99
+const MAX_ELEMENTS = 1_500
+let web: WebScene
+let id: string
+
+function largeDocument(): string {
+  const groups = Array.from({ length: GROUPS }, (_, group) => {
+    const steps = Array.from({ length: STEPS }, (_, index) => `      g${group}_s${index}: {image: a, commands: [b]}`)
+    return `  g${group}:\n    type: parallel\n    steps:\n${steps.join('\n')}`
+  })
+  return `version: '1.0'\nsteps:\n${groups.join('\n')}\n`
+}
+
+beforeAll(async () => {
+  web = await openWebScene()
+  const { build, engine } = await startBuild(web.server, { document: largeDocument() })
+  await begin(engine)
+  await engine.event({ type: 'step.started', step: 'g0', try: 1 })
+  for (let index = 0; index < 5; index += 1) await runStep(engine, `g0_s${index}`, { status: 'success' })
+  id = build.id
+}, 120_000)
+
+afterAll(() => web[Symbol.asyncDispose]())
+
+test('a plan of 10,000 steps shows in 2 s with at most 1,500 elements, groups folded, in the list and in the graph (W033)', async () => {
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto('/builds')
+  await page.getByRole('heading', { name: 'Builds', exact: true }).waitFor()
+  const count = (): Promise<number> => page.evaluate(() => document.querySelectorAll('*').length)
+  const from = performance.now()
+  await page.goto(`/builds/${id}`)
+  await page.getByText(`${STEPS}: 5 succeeded, ${STEPS - 5} not started`).waitFor()
+  expect(performance.now() - from).toBeLessThan(2_000)
+  expect(await count()).toBeLessThanOrEqual(MAX_ELEMENTS)
+  await page.getByRole('button', { name: 'Steps of g50', exact: true }).click()
+  await page.getByRole('link', { name: 'g50_s0', exact: true }).waitFor()
+  expect(await count()).toBeLessThanOrEqual(MAX_ELEMENTS)
+
+  const opening = performance.now()
+  await page.goto(`/builds/${id}/graph`)
+  const boxes = page.locator('[data-step]')
+  await boxes.first().waitFor()
+  expect(performance.now() - opening).toBeLessThan(2_000)
+  expect(await boxes.count()).toBe(GROUPS)
+  expect(await count()).toBeLessThanOrEqual(MAX_ELEMENTS)
+  await boxes.first().focus()
+  await page.keyboard.press('ArrowRight')
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-step'))).toBe('g1')
+  await page.keyboard.press('ArrowLeft')
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-step'))).toBe('g0')
+  const svg = page.getByRole('region', { name: 'Graph of the steps' }).locator('svg')
+  for (let clicks = 0; clicks < 6; clicks += 1) await page.getByRole('button', { name: 'Smaller' }).click()
+  const shrunk = await svg.evaluate(
+    (element) => Number(element.getAttribute('width')) / (element as SVGSVGElement).viewBox.baseVal.width,
+  )
+  expect(shrunk).toBeGreaterThanOrEqual(0.7)
+  expect(seen).toEqual([])
+}, 60_000)

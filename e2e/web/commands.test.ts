@@ -1,0 +1,114 @@
+/** The command lines that the page shows, and that they do what the page does. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Build } from '@windlass/protocol'
+import { memoryFolder } from '../support/memory-folder.ts'
+import { WINDLASS } from '../support/programs.ts'
+import { SCREENS } from './support/screens.ts'
+import { failBuild, passBuild } from './support/seeds.ts'
+import { openWebScene, type WebScene } from './support/web-scene.ts'
+
+let web: WebScene
+let folder: string
+let build: Build
+
+beforeAll(async () => {
+  web = await openWebScene()
+  folder = await memoryFolder('windlass-web-')
+  await passBuild(web.server, { branch: 'next' })
+  build = await failBuild(web.server, { pipeline: 'demo/app', document: undefined })
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+  await web[Symbol.asyncDispose]()
+})
+
+/** Runs a command line in a shell, as a user does who has copied it. */
+async function run(line: string): Promise<{ readonly code: number; readonly output: string }> {
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    WINDLASS_CONFIG: join(folder, 'config.yaml'),
+    WINDLASS_URL: web.server.server.url,
+    WINDLASS_API_KEY: web.server.adminToken,
+  }
+  const child = spawn('sh', ['-c', line.replace(/^windlass /, `${WINDLASS} `)], { env })
+  let output = ''
+  child.stdout.on('data', (part: Buffer) => (output += part.toString()))
+  child.stderr.on('data', (part: Buffer) => (output += part.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code: code ?? -1, output }
+}
+
+test.each(SCREENS.flatMap(({ name, path, command }) => (command === undefined ? [] : [{ name, path, command }])))(
+  'the screen "$name" shows the command `$command` (W098)',
+  async ({ path, command }) => {
+    await using opened = await web.open()
+    const { page } = opened
+    await page.goto(path({ build: build.id }))
+    await page.locator('main').getByText(command, { exact: true }).waitFor()
+    if (command.startsWith('windlass run')) return
+    const { code, output } = await run(command)
+    expect({ code, output }).toMatchObject({ code: 0 })
+  },
+)
+
+test('the command of the list prints the builds of the list, in their order (W098)', async () => {
+  await using opened = await web.open()
+  const { page } = opened
+  for (const search of [
+    '',
+    '?status=error',
+    '?branch=next&status=success',
+    `?from=${Date.now() - 3_600_000}&pipeline=demo%2Fapp`,
+  ]) {
+    await page.goto(`/builds${search}`)
+    await page.locator('[data-build]').first().waitFor()
+    const line = (await page.locator('main code').filter({ hasText: 'windlass get builds' }).textContent()) ?? ''
+    const { output } = await run(`${line} --output json`)
+    const listed = JSON.parse(output) as { readonly id: string } | readonly { readonly id: string }[]
+    const ids = await page.locator('[data-build]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-build')))
+    expect([listed].flat().map(({ id }) => id)).toEqual(ids)
+  }
+})
+
+test('the commands of the actions of a build are shown, and restart and terminate it (W098)', async () => {
+  await using opened = await web.open()
+  const { page } = opened
+  await page.goto(`/builds/${build.id}`)
+  await page.getByRole('button', { name: 'Actions' }).click()
+  const notes = await page.getByRole('menuitem').locator('small').allTextContents()
+  const commands = notes.filter((note) => note.startsWith('windlass '))
+  expect(commands).toEqual([
+    `windlass restart ${build.id}`,
+    `windlass restart ${build.id} --from-failed`,
+    `windlass restart ${build.id} --from unit_tests`,
+  ])
+  for (const command of commands) {
+    const { code, output } = await run(`${command} --detach`)
+    expect({ command, code, output }).toMatchObject({ code: 0 })
+    const { items } = await web.server.admin.builds.list({ query: { limit: 1 } })
+    expect(items[0]?.restartOf).toBe(build.id)
+    await page.goto(`/builds/${items[0]?.id}`)
+    await page.getByRole('button', { name: 'Actions' }).click()
+    const terminate = await page
+      .getByRole('menuitem', { name: /Terminate the build/ })
+      .locator('small')
+      .textContent()
+    expect(terminate).toBe(`windlass terminate ${items[0]?.id}`)
+    expect((await run(terminate ?? '')).code).toBe(0)
+    await expect.poll(async () => (await web.server.admin.builds.get(items[0]?.id ?? '')).status).toMatch(/terminat/)
+  }
+})
+
+test('the command in the details of a step prints its log (W098)', async () => {
+  await using opened = await web.open()
+  const { page } = opened
+  await page.goto(`/builds/${build.id}/steps/unit_tests`)
+  await page.getByRole('button', { name: 'Details' }).click()
+  const line = (await page.locator('code').filter({ hasText: 'windlass logs' }).textContent()) ?? ''
+  expect((await run(line)).output).toContain('expected 19 to be 7')
+})

@@ -1,0 +1,106 @@
+/** What each screen shows for an empty, a slow and a failed answer. Only the answers of this matrix are faked. */
+import { faults, type FaultCode } from '@windlass/kit/faults'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
+import { openPage } from './support/chromium.ts'
+import { SCREENS, type Screen } from './support/screens.ts'
+import { failBuild } from './support/seeds.ts'
+import { openWebScene, type WebScene } from './support/web-scene.ts'
+
+const PROBLEMS = {
+  403: 'forbidden',
+  404: 'not-found',
+  429: 'rate-limited',
+  500: 'internal',
+} as const satisfies Readonly<Record<number, FaultCode>>
+
+let web: WebScene
+let bare: HttpScene
+let build: string
+
+beforeAll(async () => {
+  web = await openWebScene()
+  bare = await openHttpScene()
+  build = (await failBuild(web.server, { pipeline: 'demo/app', document: undefined })).id
+})
+afterAll(async () => {
+  await bare[Symbol.asyncDispose]()
+  await web[Symbol.asyncDispose]()
+})
+
+const content = (page: Page, { shows }: Screen): ReturnType<Page['getByText']> => page.locator('main').getByText(shows).first()
+
+describe.each(SCREENS)('the screen "$name"', (screen) => {
+  const { path, call, empty } = screen
+
+  test('shows bars while its answer is on the way, and the content after it (W014)', async () => {
+    await using opened = await web.open()
+    const { page } = opened
+    const held = Promise.withResolvers<void>()
+    await page.route(call, async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.goto(path({ build }))
+    await page.getByRole('status', { name: /^Loading/ }).waitFor()
+    await expect
+      .poll(() =>
+        page
+          .getByRole('status', { name: /^Loading/ })
+          .locator('div')
+          .count(),
+      )
+      .toBeGreaterThan(0)
+    expect(await content(page, screen).isVisible()).toBe(false)
+    held.resolve()
+    await content(page, screen).waitFor()
+    expect(opened.seen).toEqual([])
+  })
+
+  test.each([403, 404, 429, 500] as const)('says what an answer %i means, and tries again (W014)', async (status) => {
+    await using opened = await web.open()
+    const { page } = opened
+    const code = PROBLEMS[status]
+    const sentence = `The test answers ${status} here.`
+    const { hint } = faults[code]
+    await page.route(call, (route) =>
+      route.fulfill({
+        status,
+        contentType: 'application/problem+json',
+        ...(status === 429 && { headers: { 'retry-after': '60' } }),
+        body: JSON.stringify({
+          type: `urn:windlass:fault:${code}`,
+          title: faults[code].text,
+          status,
+          detail: sentence,
+          message: sentence,
+          code,
+          hint,
+          requestId: 'request-of-the-test',
+        }),
+      }),
+    )
+    await page.goto(path({ build }))
+    const alert = page.locator('main').getByRole('alert').filter({ hasText: sentence }).first()
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain(hint.split('`')[0])
+    if (status === 429) expect(await alert.textContent()).toContain('60 s')
+    if (status === 500) expect(await alert.textContent()).toContain('request-of-the-test')
+    if (empty !== undefined) expect(await page.getByText(empty).count()).toBe(0)
+    await page.unroute(call)
+    await alert.getByRole('button', { name: 'Try again' }).click()
+    await content(page, screen).waitFor()
+    expect(opened.seen).toEqual([])
+  })
+
+  test.skipIf(empty === undefined)('says in one sentence that there is nothing, and what changes it (W014)', async () => {
+    await using opened = await openPage(web.browser, { url: bare.server.url, key: bare.adminToken })
+    const { page } = opened
+    await page.goto(path({ build }))
+    const main = page.locator('main')
+    await main.getByText(empty ?? '').waitFor()
+    await main.locator('code, button, a').first().waitFor()
+    expect(opened.seen).toEqual([])
+  })
+})

@@ -1,0 +1,81 @@
+/** The disks of builds in a cluster, as far as the agent serves them, and requests to remove them. */
+import { defined, fault, isFault, type Clock } from '@windlass/kit'
+import type { Kube } from '@windlass/kube'
+import { Id, LABEL, labelValue, type DiskFacts } from '@windlass/protocol'
+import { DISK_LABEL, diskFactsOf, NOTE, requestDiskRemoval, Volume } from '@windlass/volumes'
+import type { DiskRef, ExecutorDisks, RemovedDisk } from '../executor.ts'
+import { failureMessage } from '../failure-message.ts'
+
+export interface ClusterDisks {
+  readonly kube: Kube
+  readonly clock: Clock
+  readonly namespaces: readonly string[]
+  /** Limits the disks to those that a build of this runtime used last. */
+  readonly runtime: string | undefined
+}
+
+/** Opens the disks of a cluster; makes no call yet. */
+export function clusterDisks(options: ClusterDisks): ExecutorDisks {
+  return {
+    async list(signal) {
+      try {
+        return { disks: await readDisks(options, signal), failed: [] }
+      } catch (error) {
+        if (!isFault(error)) throw error
+        return { disks: [], failed: [{ runtime: options.runtime ?? '', message: failureMessage(error).slice(0, 1000) }] }
+      }
+    },
+    remove: (disk, signal) => removeDisk(options, disk, signal),
+  }
+}
+
+async function readDisks(options: ClusterDisks, signal: AbortSignal): Promise<DiskFacts[]> {
+  const { kube, runtime } = options
+  const [volumes, nodes] = await Promise.all([
+    kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal),
+    kube.list({ kind: 'Node', content: 'metadata' }, signal),
+  ])
+  const names = new Set(nodes.map(({ metadata }) => metadata.name))
+  return volumes.flatMap((object): DiskFacts[] => {
+    const volume = Volume.safeParse(object)
+    if (!volume.success || !isServed(options, volume.data)) return []
+    const facts = diskFactsOf(volume.data, names)
+    return [{ ...facts, ...defined({ runtime: runtime ?? facts.runtime }) }]
+  })
+}
+
+/** Whether a disk belongs to builds of this agent. A disk stays in the namespace of its first claim. */
+function isServed({ namespaces, runtime }: ClusterDisks, { metadata: { labels }, spec }: Volume): boolean {
+  const namespace = spec.claimRef?.namespace ?? labels[DISK_LABEL.podNamespace] ?? ''
+  if (!namespaces.includes(namespace)) return false
+  const last = labels[DISK_LABEL.runtime] ?? ''
+  return runtime === undefined || last === runtime || last === labelValue(runtime)
+}
+
+async function removeDisk(options: ClusterDisks, { name, uid }: DiskRef, signal: AbortSignal): Promise<RemovedDisk> {
+  const { kube, clock } = options
+  const keeps = (volume: Volume): 'other' | 'foreign' | 'reserved' | undefined => {
+    // Another disk of the same name; the requested one is gone.
+    if (volume.metadata.uid !== undefined && volume.metadata.uid !== uid) return 'other'
+    if (!isServed(options, volume) || volume.metadata.labels[LABEL.volumeApp] !== 'dind') return 'foreign'
+    return Date.parse(volume.metadata.annotations[NOTE.keptUntil] ?? '') > clock.now() ? 'reserved' : undefined
+  }
+  const { outcome, why, volume } = await requestDiskRemoval({ kube, clock, name, keeps, signal })
+  if (outcome === 'gone' || why === 'other') return { outcome: 'gone', message: 'The disk does not exist any more.' }
+  if (why === 'foreign') throw fault('policy-refused', { message: `The volume ${name} is not a disk of builds of this agent.` })
+  const build = Id.safeParse(volume?.metadata.annotations[NOTE.build])
+  const buildId = build.success ? build.data : undefined
+  if (why === 'reserved')
+    return { outcome: 'in-use', message: 'The disk is reserved for a build that continues.', ...defined({ buildId }) }
+  if (outcome === 'in-use') return { outcome, message: 'A build uses the disk.', ...defined({ buildId }) }
+  if (outcome === 'changed') throw fault('conflict', { message: `The volume ${name} changed while its removal was requested.` })
+  return { outcome: 'requested', message: removerOf(volume, name) }
+}
+
+/** Says who removes the disk. An agent has no right to delete volumes. */
+function removerOf(volume: Volume | undefined, name: string): string {
+  const provisioner = volume?.metadata.annotations[NOTE.provisionedBy]
+  return provisioner === undefined
+    ? `No provisioner made the disk. The node disk cleaner removes it, or \`kubectl delete pv ${name}\`.`
+    : `The provisioner ${provisioner} removes it.`
+}

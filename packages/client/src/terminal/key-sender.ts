@@ -1,0 +1,115 @@
+/** Sends keys and sizes to a terminal in numbered parts, so that each arrives once and in order, also after a lost connection. */
+import { isFault } from '@windlass/kit/faults'
+import type { TerminalInputBatch, TerminalPart } from '@windlass/protocol'
+import type { ApiClient } from '../client.ts'
+import { fromBase64, toBase64 } from './base64.ts'
+
+export interface KeySenderOptions {
+  readonly client: ApiClient
+  readonly buildId: string
+  readonly terminal: string
+  /** Number of the last input that the server has: `inputSeq` of the record. */
+  readonly inputSeq: number
+  readonly signal: AbortSignal
+  /** Resolves before the next try of a call that failed `failures` times in a row. */
+  readonly pause: (failures: number) => Promise<void>
+  /** Called when the server refuses input. Later input is refused too. */
+  readonly onRefused?: (error: unknown) => void
+}
+
+/** Number of output parts after which an acknowledgement is sent, so that the server can drop older ones. */
+const ACK_EVERY = 20
+const ANSWER_MS = 10_000
+/** Waiting keys are merged up to this length of base64. */
+const MERGED_LENGTH = 8_192
+const MAX_PARTS = 100
+
+/** Sends one call at a time. Input that arrives during a call is sent with the next one. */
+export class KeySender {
+  readonly #options: KeySenderOptions
+  #parts: TerminalPart[] = []
+  #seq: number
+  #shown = 0
+  #acked = 0
+  #sending: Promise<void> | undefined
+
+  constructor(options: KeySenderOptions) {
+    this.#options = options
+    this.#seq = options.inputSeq
+  }
+
+  /** Sends key presses. */
+  press(keys: Uint8Array): void {
+    const last = this.#parts.at(-1)
+    // Parts that are being sent are no longer in this list, so they do not change.
+    if (last !== undefined && 'keys' in last && last.keys.length < MERGED_LENGTH)
+      this.#parts[this.#parts.length - 1] = { keys: toBase64(join(fromBase64(last.keys), keys)) }
+    else this.#parts.push({ keys: toBase64(keys) })
+    this.#start()
+  }
+
+  /** Changes the size of the terminal. */
+  resize(size: { readonly columns: number; readonly rows: number }): void {
+    this.#parts.push({ columns: size.columns, rows: size.rows })
+    this.#start()
+  }
+
+  /** Call after the output part with this number is shown. Sends an acknowledgement if one is due. */
+  acknowledge(seq: number): void {
+    this.#shown = seq
+    if (seq - this.#acked >= ACK_EVERY) this.#start()
+  }
+
+  /** Reads the number of the last input again before the next call, because another page may have typed. Keeps it if that fails. */
+  recount(read: () => Promise<number>): void {
+    this.#sending ??= this.#sendAll(async () => {
+      this.#seq = await read().catch(() => this.#seq)
+    })
+  }
+
+  /** Resolves when the server has received all input. */
+  async flushed(): Promise<void> {
+    await this.#sending
+  }
+
+  #start(): void {
+    this.#sending ??= this.#sendAll()
+  }
+
+  async #sendAll(before?: () => Promise<void>): Promise<void> {
+    try {
+      await before?.()
+      while (this.#parts.length > 0 || this.#shown - this.#acked >= ACK_EVERY) {
+        const parts = this.#parts.splice(0, MAX_PARTS)
+        await this.#send({ seq: this.#seq + 1, parts, ackSeq: this.#shown })
+        this.#seq += parts.length
+      }
+    } catch (error) {
+      // The stream of the output also reports the end of the terminal.
+      if (!this.#options.signal.aborted) this.#options.onRefused?.(error)
+    } finally {
+      this.#sending = undefined
+    }
+  }
+
+  async #send(batch: TerminalInputBatch): Promise<void> {
+    const { client, buildId, terminal, signal, pause } = this.#options
+    for (let failures = 1; ; failures += 1) {
+      try {
+        await client.debug.sendInput(buildId, terminal, batch, { signal, timeoutMs: ANSWER_MS })
+        this.#acked = batch.ackSeq ?? this.#acked
+        return
+      } catch (error) {
+        if (signal.aborted || !isFault(error) || !error.retryable) throw error
+        await pause(failures)
+      }
+    }
+  }
+}
+
+function join(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const both = new Uint8Array(first.length + second.length)
+  both.set(first)
+  both.set(second, first.length)
+  return both
+}

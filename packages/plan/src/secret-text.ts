@@ -1,0 +1,58 @@
+/** Which secret texts are masked in output. The engine masks by this rule, and the page tells while a secret is typed. */
+
+/** Shorter texts are not masked, because they would turn half the log into asterisks. Characters. */
+export const SHORTEST_SECRET = 3
+
+/** Words that are in the output of most builds. Masking them hides everything else and protects nothing. */
+const COMMON_WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'none', 'nil', 'undefined', 'yes', 'off', 'default'])
+
+/** `short`: fewer than `SHORTEST_SECRET` characters. `word`: a common word. `armor`: a line that begins or ends a PEM block. `brackets`: no letter or digit. */
+export type Unmasked = 'short' | 'word' | 'armor' | 'brackets'
+
+/** Returns why a text of one line is not masked; undefined if it is. */
+export function whyUnmasked(text: string): Unmasked | undefined {
+  if (text.length < SHORTEST_SECRET) return 'short'
+  if (COMMON_WORDS.has(text.toLowerCase())) return 'word'
+  if (/^-----(BEGIN|END) [A-Z0-9 ]+-----$/.test(text)) return 'armor'
+  if (/^[\s{}[\](),;:"']+$/.test(text)) return 'brackets'
+  return undefined
+}
+
+/** Returns the trimmed lines of a secret with several lines, which terminals and logs print separately; none of another secret. */
+export function linesOfSecret(value: string): string[] {
+  return value.includes('\n')
+    ? value
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '')
+    : []
+}
+
+const REASONS: Readonly<Record<Unmasked, string>> = {
+  short: `it has fewer than ${SHORTEST_SECRET} characters`,
+  word: 'it is a common word',
+  armor: 'it has no secret part between its first and its last line',
+  brackets: 'it has no letter and no digit',
+}
+
+/** Describes what of a secret is not masked in logs; undefined if all of it is, or if it is empty. */
+export function describeUnmasked(value: string): string | undefined {
+  const text = value.trim()
+  if (text === '') return undefined
+  const lines = linesOfSecret(text)
+  if (lines.length === 0) {
+    const why = whyUnmasked(text)
+    return why === undefined ? undefined : `Logs show this value, because ${REASONS[why]}.`
+  }
+  const found = lines.map(whyUnmasked)
+  if (found.every((why) => why !== undefined)) {
+    const why = found.find((one) => one !== 'armor') ?? 'armor'
+    return `Logs show the lines of this value: ${why === 'armor' ? REASONS.armor : 'each of them is too short or a common word'}.`
+  }
+  const shown = found.flatMap((why, index) => (why === undefined || why === 'armor' ? [] : [index + 1]))
+  if (shown.length > 0)
+    return `Logs show line ${shown.slice(0, 5).join(', ')} of this value: too short, a common word or brackets.`
+  return found.includes('armor')
+    ? 'The first and the last line are not masked, because they are not secret. The lines between are.'
+    : undefined
+}

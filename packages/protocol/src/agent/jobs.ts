@@ -1,0 +1,108 @@
+/**
+ * Jobs: work of an agent that belongs to no build. They are handed out by `POST /v1/agent/claim` to agents with the feature `jobs`, at least once, so each
+ * job can be repeated. A job without a report is handed out again after its lease.
+ *
+ * POST /v1/agent/disks   DiskReport -> {}: the disks of the agent
+ * POST /v1/agent/jobs    JobReport -> {}: results of jobs (idempotent by job and revision)
+ */
+import { z } from 'zod'
+import { Id, Time } from '../base.ts'
+
+/** Features of an agent (`Hello.features`) that the server needs to hand out jobs and to receive disks, and of a server that receives disks. */
+export const JOBS_FEATURE = 'jobs'
+export const DISKS_FEATURE = 'disks'
+
+/** `warn`: builds run, but not as they should. `fail`: builds cannot run. */
+export const CheckFinding = z.object({
+  /** Short name of the check. */
+  check: z.string().min(1).max(300),
+  status: z.enum(['pass', 'warn', 'fail']),
+  message: z.string().max(2000),
+  /** How to fix it. */
+  hint: z.string().max(2000).optional(),
+})
+export type CheckFinding = z.infer<typeof CheckFinding>
+
+/** Maximum number of findings of a report. */
+export const MAX_FINDINGS = 200
+
+const common = { id: Id, revision: z.int().positive() }
+
+export const AgentJob = z.discriminatedUnion('kind', [
+  z.object({
+    ...common,
+    kind: z.literal('remove-disk'),
+    runtime: z.string(),
+    /** The volume, and the id that tells it from a later one of the same name. */
+    name: z.string(),
+    uid: z.string(),
+  }),
+  z.object({
+    ...common,
+    kind: z.literal('check-agent'),
+    /** Time of the server when it handed out the job. */
+    serverTime: Time,
+    /** What each runtime of the agent needs. */
+    runtimes: z
+      .array(
+        z.object({
+          name: z.string(),
+          namespace: z.string().optional(),
+          storageClass: z.string().optional(),
+          engineUrl: z.string(),
+        }),
+      )
+      .max(50),
+  }),
+])
+export type AgentJob = z.infer<typeof AgentJob>
+
+/** Result of a job by its kind. */
+export const JobResult = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('remove-disk'),
+    /** `gone`: it does not exist. `requested`: it is removed when nothing holds it. `in-use`: a build has it, and nothing was changed. */
+    outcome: z.enum(['gone', 'requested', 'in-use']),
+    /** The build that has it. */
+    buildId: Id.optional(),
+    message: z.string().max(1000),
+  }),
+  z.object({
+    kind: z.literal('check-agent'),
+    findings: z.array(CheckFinding.extend({ runtime: z.string().max(200).optional() })).max(MAX_FINDINGS),
+  }),
+])
+export type JobResult = z.infer<typeof JobResult>
+
+export const JobReport = z.object({
+  epoch: z.int().positive(),
+  jobId: Id,
+  revision: z.int().positive(),
+  /** Absent if the job failed. It is handed out again later. */
+  result: JobResult.optional(),
+  message: z.string().max(2000).optional(),
+})
+export type JobReport = z.infer<typeof JobReport>
+
+/** The last checks of an agent. */
+export const AgentChecks = z.object({
+  agent: z.string(),
+  /** At most one of each source. `doctor`: `windlass doctor --report`. */
+  reports: z.array(
+    z.object({
+      source: z.enum(['agent', 'doctor']),
+      at: Time,
+      by: z.string(),
+      findings: z.array(CheckFinding.extend({ runtime: z.string().optional() })),
+    }),
+  ),
+  /** The last request to check. Absent if there was none. */
+  request: z
+    .object({ state: z.enum(['running', 'done', 'failed']), at: Time, by: z.string(), message: z.string().optional() })
+    .optional(),
+})
+export type AgentChecks = z.infer<typeof AgentChecks>
+
+/** Findings of `windlass doctor --report`. */
+export const DoctorReport = z.strictObject({ findings: z.array(CheckFinding).max(MAX_FINDINGS) })
+export type DoctorReport = z.infer<typeof DoctorReport>

@@ -1,0 +1,113 @@
+/**
+ * Takes the disks that an agent reports. A report replaces the previous one of the agent, except for runtimes whose disks it could not read. A report of an
+ * earlier process or with a lower number is ignored, and a disk that is known to be removed never comes back (docs/development/adr/0113).
+ */
+import { fault, newId } from '@windlass/kit'
+import type { DiskFacts, DiskReport } from '@windlass/protocol'
+import type { App } from '../app.ts'
+import { isOnline, listAgents, lockAgent, updateAgent } from '../store/runtimes/agents.ts'
+import { deleteDisk, insertDisks, lockDisks, updateDisk } from '../store/runtimes/disks.ts'
+import type { AgentRow, DiskRow } from '../store/schema.ts'
+import type { Tx } from '../store/store.ts'
+import { requireEpoch } from '../tasks/claim.ts'
+
+/** Stores a report. Throws `agent-fenced` for an earlier process. */
+export async function takeDiskReport(app: App, agentId: string, report: DiskReport): Promise<void> {
+  await requireEpoch(app, agentId, report.epoch)
+  await app.store.write(async (tx) => {
+    const agent = await lockAgent(tx, agentId)
+    if (agent?.epoch !== report.epoch) throw fault('agent-fenced')
+    if (report.seq <= agent.disk_seq) return
+    const now = app.clock.now()
+    await apply(app, tx, { agent, report, now })
+    await updateAgent(tx, agentId, {
+      disk_seq: report.seq,
+      disks_at: now,
+      disks_hidden: Math.max(0, report.total - report.disks.length),
+      disks_failed: JSON.stringify(report.failed),
+    })
+  })
+}
+
+interface Taken {
+  readonly agent: AgentRow
+  readonly report: DiskReport
+  readonly now: number
+}
+
+async function apply(app: App, tx: Tx, { agent, report, now }: Taken): Promise<void> {
+  const reported = new Map(report.disks.map((disk) => [disk.uid, disk]))
+  const rows = await lockDisks(tx, { accountId: app.accountId, agentId: agent.id, uids: [...reported.keys()] })
+  const online = new Set(
+    (await listAgents(tx.query, app.accountId)).filter((one) => isOnline(one, now, app.timings.agentLeaseMs)).map(({ id }) => id),
+  )
+  const known = new Set(rows.map(({ uid }) => uid))
+  for (const row of rows) {
+    const disk = reported.get(row.uid)
+    if (row.removed_at !== null) continue
+    if (disk !== undefined) {
+      // Another agent that is connected keeps its disk; a disconnected one may have been replaced.
+      if (row.agent_id === agent.id || !online.has(row.agent_id)) await updateIfChanged(tx, row, { agent, disk, now })
+    } else if (row.agent_id === agent.id && !isUnread(row, report)) await forget(tx, row, now)
+  }
+  await insertDisks(
+    tx,
+    [...reported.values()].filter(({ uid }) => !known.has(uid)).map((disk) => newRow(app, { agent, disk, now })),
+  )
+}
+
+/** Whether the report says nothing about the disk because its cluster did not answer. */
+function isUnread({ runtime }: DiskRow, { failed }: DiskReport): boolean {
+  return failed.some((one) => one.runtime === '' || one.runtime === runtime)
+}
+
+/** Handles a disk that the agent does not have any more. One whose removal was expected is gone; another one may belong to another agent now. */
+async function forget(tx: Tx, row: DiskRow, now: number): Promise<void> {
+  if (row.state === 'removing' || row.removal_at !== null) return updateDisk(tx, row.id, { removed_at: now })
+  await deleteDisk(tx, row.id)
+}
+
+interface ReportedDisk {
+  readonly agent: AgentRow
+  readonly disk: DiskFacts
+  readonly now: number
+}
+
+async function updateIfChanged(tx: Tx, row: DiskRow, { agent, disk, now }: ReportedDisk): Promise<void> {
+  const columns = columnsOf(disk)
+  // A build that took the disk before the request arrived keeps it.
+  const state = row.removal_at !== null && disk.state === 'warm' ? 'removing' : disk.state
+  const known = state === row.state ? row.state_since : undefined
+  // The next build of a disk in use begins a new time.
+  const since = (state === disk.state ? disk.since : undefined) ?? known ?? row.removal_at ?? now
+  const changes = { ...columns, agent_id: agent.id, state, state_since: since }
+  const isSame = Object.entries(changes).every(([name, value]) => row[name as keyof typeof changes] === value)
+  if (!isSame) await updateDisk(tx, row.id, changes)
+}
+
+function newRow(app: App, { agent, disk, now }: ReportedDisk): DiskRow {
+  return {
+    id: newId(now),
+    account_id: app.accountId,
+    agent_id: agent.id,
+    uid: disk.uid,
+    ...columnsOf(disk),
+    state: disk.state,
+    // The last use is the best guess of the time since which a disk of unknown history is free.
+    state_since: disk.since ?? (disk.state === 'warm' ? disk.lastUsedAt : undefined) ?? now,
+    removal_at: null,
+    removal_by: null,
+    removal_message: null,
+    removed_at: null,
+  }
+}
+
+function columnsOf(disk: DiskFacts): Pick<DiskRow, 'name' | 'runtime' | 'pipeline_id' | 'build_id' | 'facts'> {
+  return {
+    name: disk.name,
+    runtime: disk.runtime ?? null,
+    pipeline_id: disk.pipelineId ?? null,
+    build_id: disk.buildId ?? null,
+    facts: JSON.stringify(disk),
+  }
+}

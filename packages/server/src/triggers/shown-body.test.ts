@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { showBody } from './shown-body.ts'
+
+test('masks the values of secret fields and the logins of URLs', () => {
+  const body = {
+    ref: 'refs/heads/main',
+    repository: { clone_url: 'https://ann:hunter2@git.example.com/acme/app.git' },
+    secret: 'hunter3',
+    list: [{ access_token: 'hunter4', 'x-api-key': 'hunter5' }],
+  }
+  expect(JSON.parse(showBody(JSON.stringify(body)))).toEqual({
+    ref: 'refs/heads/main',
+    repository: { clone_url: 'https://*****@git.example.com/acme/app.git' },
+    secret: '*****',
+    list: [{ access_token: '*****', 'x-api-key': '*****' }],
+  })
+})
+
+test('returns a body without secrets as it was received', () => {
+  const body = '{ "ref" : "refs/heads/main",\n "tokens": 3, "token": "" }'
+  expect(showBody(body)).toBe(body)
+})

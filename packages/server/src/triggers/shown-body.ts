@@ -1,0 +1,30 @@
+/** The body of a delivery as users see it: without the secrets that a forge or a registry may put into it. */
+import { hideLogin, parseJson } from '@windlass/kit'
+import { isRecord } from '@windlass/kit/json'
+import { MASK } from '../secrets/mask.ts'
+
+/** Fields whose values are credentials, whatever case and separators their names have. */
+const SECRET_FIELD = /^(?:.*[_-])?(?:token|secret|password|passwd|authorization|private[_-]?key|api[_-]?key|access[_-]?key)$/i
+
+/** Returns the text of a body with the values of secret fields and the logins of URLs masked. A body without them is returned as it is. */
+export function showBody(text: string): string {
+  let isMasked = false
+  const mask = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      const hidden = hideLogin(value)
+      isMasked ||= hidden !== value
+      return hidden
+    }
+    if (Array.isArray(value)) return value.map(mask)
+    if (!isRecord(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => {
+        const isSecret = SECRET_FIELD.test(name) && typeof inner === 'string' && inner !== ''
+        isMasked ||= isSecret
+        return [name, isSecret ? MASK : mask(inner)]
+      }),
+    )
+  }
+  const shown = mask(parseJson(text))
+  return isMasked ? JSON.stringify(shown) : text
+}

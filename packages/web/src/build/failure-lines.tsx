@@ -1,0 +1,52 @@
+/** The lines of a failed step that matter: around the first problem that a tool reports, or the last ones. */
+import { useQuery } from '@tanstack/react-query'
+import { visibleText } from '@windlass/ansi'
+import { stepStream, type Build } from '@windlass/protocol'
+import type { ReactElement } from 'react'
+import { ButtonLink } from '../parts/button.tsx'
+import { queries } from '../server/queries.ts'
+import { paths } from '../url/paths.ts'
+import styles from './lines.module.css'
+
+/** Number of lines that are shown, and those of them before the problem. */
+const LINES = 10
+const BEFORE = 1
+
+export function FailureLines({ build, step }: { readonly build: Build; readonly step: string }): ReactElement {
+  const stream = stepStream(step)
+  const marks = useQuery(queries.logMarks(build.id, stream))
+  const problem = marks.data?.problems[0]
+  const range =
+    problem === undefined ? { from: -LINES, count: LINES } : { from: Math.max(0, problem.line - BEFORE), count: LINES }
+  const { data, error, isPending } = useQuery({
+    ...queries.linesFrom(build.id, stream, range),
+    enabled: !marks.isPending,
+    retry: false,
+  })
+  if (isPending) return <div className={styles['lines']} aria-busy="true" data-empty="true" />
+  if (data === undefined) return <p className="quiet">{error instanceof Error ? error.message : 'The step has no output.'}</p>
+  const lines = data.text.replace(/\n$/, '').split('\n').map(visibleText)
+  const width = { minWidth: `${String(data.from + lines.length).length + 1}ch` }
+  const what = problem === undefined ? `Last lines of ${step}` : `First problem of ${step}`
+  return (
+    <>
+      <ol className={styles['lines']} aria-label={what} tabIndex={0}>
+        {lines.map((line, index) => (
+          <li key={index} data-bad={data.from + index === problem?.line}>
+            <a href={paths.step(build.id, step, { lines: [data.from + index + 1, data.from + index + 1] })} style={width}>
+              {data.from + index + 1}
+            </a>
+            <bdi>{line === '' ? ' ' : line}</bdi>
+          </li>
+        ))}
+      </ol>
+      {problem !== undefined && (
+        <div>
+          <ButtonLink small href={paths.step(build.id, step, { lines: [problem.line + 1, problem.line + 1] })}>
+            Open the log at line {(problem.line + 1).toLocaleString('en')}
+          </ButtonLink>
+        </div>
+      )}
+    </>
+  )
+}

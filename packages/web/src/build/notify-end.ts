@@ -1,0 +1,64 @@
+/** Tells the end of builds from a tab that is hidden. */
+import { describeBuild, isFinalBuild } from '@windlass/plan'
+import type { Build } from '@windlass/protocol'
+import { createStore, useStore } from '../server/store.ts'
+import { keepStreamOpen, observeStream } from '../server/stream.ts'
+import { tell } from '../shell/toasts.tsx'
+
+/** Ids of the builds whose end is told, with the function that ends this. */
+const watched = createStore<ReadonlyMap<string, () => void>>(new Map())
+
+/** Returns true while the end of a build is told. */
+export function useIsWatched(id: string): boolean {
+  return useStore(watched).has(id)
+}
+
+/** Begins to tell the end of a build, or stops it. Asks the browser for the permission first. */
+export async function toggleEndNotice(build: Build): Promise<void> {
+  const stop = watched.get().get(build.id)
+  if (stop !== undefined) {
+    stop()
+    tell({ text: `The end of #${build.number} is not told any more.` })
+    return
+  }
+  const refusal = isFinalBuild(build.status) ? 'The build has ended.' : await askPermission()
+  if (refusal === undefined) watch(build)
+  tell({ text: refusal ?? `This browser tells when #${build.number} ends, as long as the tab stays open.` })
+}
+
+/** Returns why notifications are not possible. */
+async function askPermission(): Promise<string | undefined> {
+  if (!('Notification' in globalThis))
+    return 'This browser has no notifications here: they need TLS, or a server on this machine. The title of the tab shows the end.'
+  const permission = Notification.permission === 'default' ? await Notification.requestPermission() : Notification.permission
+  if (permission === 'granted') return undefined
+  return permission === 'denied'
+    ? 'The browser blocks notifications of this site. Allow them in its settings for this address, then try again.'
+    : 'The browser was not allowed to show notifications, so the end is not told.'
+}
+
+function watch({ id }: Build): void {
+  const release = keepStreamOpen()
+  const unobserve = observeStream(({ event, data }) => {
+    if (event !== 'changed' || data.change.noun !== 'build' || data.change.item.id !== id) return
+    const { item } = data.change
+    if (!isFinalBuild(item.status)) return
+    stop()
+    notify(item)
+  })
+  const stop = (): void => {
+    release()
+    unobserve()
+    watched.set(new Map([...watched.get()].filter(([other]) => other !== id)))
+  }
+  watched.set(new Map([...watched.get(), [id, stop]]))
+}
+
+function notify(build: Build): void {
+  const title = `${build.pipeline ?? 'Build'} #${build.number}`
+  const notice = new Notification(title, { body: describeBuild(build), tag: build.id, icon: '/icons/windlass.svg' })
+  notice.addEventListener('click', () => {
+    window.focus()
+    notice.close()
+  })
+}

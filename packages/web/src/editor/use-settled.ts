@@ -1,0 +1,12 @@
+/** A value that waits for a pause in its changes. */
+import { useEffect, useState } from 'react'
+
+/** Returns a value once it has not changed for a time. */
+export function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return settled
+}
