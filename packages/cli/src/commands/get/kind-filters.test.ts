@@ -13,7 +13,7 @@ test('refuses filters of other kinds, and names the kinds that have them', () =>
     expect.objectContaining({
       code: 'usage',
       message: '--pipeline does not apply to contexts.',
-      hint: '--pipeline applies to builds, disks, triggers, cron-triggers, event-triggers.',
+      hint: '--pipeline applies to builds, deliveries, disks, triggers, cron-triggers, event-triggers.',
     }),
   )
   expect(() => requireFilters('runtimes', { project: ['shop'], repo: 'acme/app' })).toThrow(
