@@ -11,8 +11,7 @@ import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { tell } from '../shell/toasts.tsx'
-import { changePreferences, refreshShared } from './view-queries.ts'
-import type { ShownView } from './views.tsx'
+import { changePreferences, refreshShared, type ShownView } from './view-queries.ts'
 import styles from './views.module.css'
 
 interface ViewDialogProps {

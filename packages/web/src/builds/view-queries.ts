@@ -1,9 +1,17 @@
 /** Reads and changes views: the own ones, which are preferences, and those that all users share. */
 import { queryOptions } from '@tanstack/react-query'
 import { isFault } from '@windlass/kit/faults'
-import type { Preferences, StoredPreferences } from '@windlass/protocol'
+import type { Preferences, StoredPreferences, ViewFilter } from '@windlass/protocol'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
+
+/** A view of the user, or one that all users share. */
+export interface ShownView {
+  readonly name: string
+  readonly filter: ViewFilter
+  readonly shared: boolean
+  readonly isDefault: boolean
+}
 
 export const viewQueries = {
   preferences: () =>

@@ -1,6 +1,6 @@
 /** Views of the list of builds: filters with a name, of the user or of all users. */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import type { Preferences, ViewFilter } from '@windlass/protocol'
+import type { Preferences } from '@windlass/protocol'
 import { Bookmark, Ellipsis, Users } from 'lucide-react'
 import { Fragment, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
@@ -13,16 +13,8 @@ import { tell } from '../shell/toasts.tsx'
 import { isUnfiltered, type BuildFilter } from '../url/build-filter.ts'
 import styles from './views.module.css'
 import { fromViewFilter, isOfView, toViewFilter } from './view-filter.ts'
-import { changePreferences, refreshShared, viewQueries } from './view-queries.ts'
+import { changePreferences, refreshShared, viewQueries, type ShownView } from './view-queries.ts'
 import { ViewDialog } from './view-dialog.tsx'
-
-/** A view of the user, or one that all users share. */
-export interface ShownView {
-  readonly name: string
-  readonly filter: ViewFilter
-  readonly shared: boolean
-  readonly isDefault: boolean
-}
 
 interface ViewsProps {
   readonly filter: BuildFilter
