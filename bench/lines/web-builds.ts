@@ -74,47 +74,43 @@ async function seed(scene: HttpScene): Promise<void> {
   }
 }
 
+/** Runs in the page. Returns when its largest part was drawn. */
+const LARGEST_PAINT = `new Promise((resolve) => {
+  const observer = new PerformanceObserver((list) => resolve(list.getEntries().at(-1)?.startTime ?? 0))
+  observer.observe({ type: 'largest-contentful-paint', buffered: true })
+})`
+
+/** Runs in the page. Presses a filter, and returns how long it takes until all rows fit it. */
+const FILTER = `new Promise((resolve) => {
+  const from = performance.now()
+  const observer = new MutationObserver(() => {
+    const rows = [...document.querySelectorAll('[data-build]')]
+    if (rows.length < 50 || !rows.every((row) => row.textContent?.includes('Failed') === true)) return
+    observer.disconnect()
+    requestAnimationFrame(() => resolve(performance.now() - from))
+  })
+  observer.observe(document.body, { childList: true, subtree: true, characterData: true })
+  const button = [...document.querySelectorAll('button')].find(({ textContent }) => /^Failed\\d/.test(textContent ?? ''))
+  button?.click()
+})`
+
 async function measurePaint(page: Page, session: CDPSession): Promise<number> {
   await session.send('Network.enable')
   await session.send('Network.emulateNetworkConditions', NETWORK)
   await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER })
   await page.goto('/builds')
   await page.locator('[data-build]').first().waitFor()
-  return page.evaluate(
-    () =>
-      new Promise<number>((resolve) => {
-        new PerformanceObserver((list) => resolve(list.getEntries().at(-1)?.startTime ?? 0)).observe({
-          type: 'largest-contentful-paint',
-          buffered: true,
-        })
-      }),
-  )
+  return Number(await page.evaluate(LARGEST_PAINT))
 }
 
 async function measureRows(page: Page): Promise<number> {
   await page.goto('/builds', { waitUntil: 'commit' })
   await page.locator('[data-build]').nth(49).waitFor()
-  return page.evaluate(
-    () => performance.now() - (performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming).responseEnd,
-  )
+  return Number(await page.evaluate(`performance.now() - performance.getEntriesByType('navigation')[0].responseEnd`))
 }
 
 async function measureFilter(page: Page): Promise<number> {
   await page.goto('/builds')
   await page.locator('[data-build]').nth(49).waitFor()
-  return page.evaluate(
-    () =>
-      new Promise<number>((resolve) => {
-        const from = performance.now()
-        const observer = new MutationObserver(() => {
-          const rows = [...document.querySelectorAll('[data-build]')]
-          if (rows.length < 50 || !rows.every((row) => row.textContent?.includes('Failed') === true)) return
-          observer.disconnect()
-          requestAnimationFrame(() => resolve(performance.now() - from))
-        })
-        observer.observe(document.body, { childList: true, subtree: true, characterData: true })
-        const button = [...document.querySelectorAll('button')].find(({ textContent }) => /^Failed\d/.test(textContent ?? ''))
-        button?.click()
-      }),
-  )
+  return Number(await page.evaluate(FILTER))
 }

@@ -135,7 +135,7 @@ test('changes, sign-ins, terminals and replays have records with person, address
   const { id } = await deliverEvent(server, webhook, githubPush())
   await admin.deliveries.replay(id)
   const build = await server.submit()
-  await admin.builds.openTerminal(build.id, { step: 'hello', columns: 80, rows: 24 }).catch(() => undefined)
+  await admin.debug.openTerminal(build.id, { step: 'hello', columns: 80, rows: 24 }).catch(() => undefined)
   await using opened = await web.open()
   const { page, seen } = opened
   await page.goto('/access/audit')

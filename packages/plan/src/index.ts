@@ -15,8 +15,8 @@ export {
   scheduleOf,
   usualEnd,
   type EndOf,
-  type Schedule,
   type ScheduledStep,
+  type StepSchedule,
   type TimedStep,
 } from './describe/schedule.ts'
 export { adviseSize, LEAST_BUILDS, type SizeAdvice, type SizeFacts } from './describe/size-advice.ts'

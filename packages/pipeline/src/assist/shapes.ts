@@ -104,7 +104,7 @@ export function acceptedAt({ containers }: Place): Accepted {
     walk = { shapes: below(walk, entries, container.via), isInHook: walk.isInHook || container.via === 'hooks' }
   }
   const { shapes, isInHook } = walk
-  const all = shapes.flatMap((shape) => fieldsOf(shape, entries, isInHook) ?? [])
+  const all = shapes.map((shape) => fieldsOf(shape, entries, isInHook)).filter((fields) => fields !== undefined)
   // A hook takes a step or a record; what is written decides between them only once a key of one of them is there.
   const fitting = all.filter((fields) => [...entries.keys()].every((key) => findField(fields, key) !== undefined))
   const chosen = fitting.length === 0 ? all : fitting

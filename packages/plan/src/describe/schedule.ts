@@ -15,7 +15,7 @@ export interface ScheduledStep {
 /** Returns the end of a step that could start at a time. Groups end with their last step. Milliseconds. */
 export type EndOf = (step: string, start: number) => number
 
-export interface Schedule {
+export interface StepSchedule {
   /** The latest end of all steps. Milliseconds, or `from` without steps. */
   readonly end: number
   /** The steps that decide the end, in their order, without groups. */
@@ -40,7 +40,7 @@ interface Event {
 }
 
 /** Computes the schedule of a plan whose first steps start at `from`. Steps that wait for each other in a circle are left out. */
-export function scheduleOf(steps: readonly ScheduledStep[], endOf: EndOf, from = 0): Schedule {
+export function scheduleOf(steps: readonly ScheduledStep[], endOf: EndOf, from = 0): StepSchedule {
   const events = linkEvents(steps)
   for (const event of events) event.open = event.waitsFor.length
   const ready = events.filter(({ open }) => open === 0)

@@ -100,7 +100,7 @@ export function sentenceOf(build: Build): string {
 }
 
 /** How long a build ran, runs or waits, beside the usual time of its pipeline while it runs. */
-function Duration({ build }: { readonly build: Build }): ReactElement {
+export function Duration({ build }: { readonly build: Build }): ReactElement {
   const now = useNow()
   const from = build.startedAt ?? build.waiting?.since ?? build.createdAt
   const time = formatClock((build.finishedAt ?? now) - from)

@@ -1,6 +1,6 @@
 /** The tabs of a runtime, in their order. Each is a chunk of its own that gets the runtime. */
 import type { Runtime } from '@windlass/protocol'
-import type { ComponentType } from 'react'
+import type { FunctionComponent } from 'react'
 import { late } from '../shell/late.tsx'
 import type { RuntimePart } from '../url/paths.ts'
 
@@ -8,7 +8,7 @@ export interface RuntimeTab {
   /** What follows `/-/` in the address. Absent for the first tab. */
   readonly part?: RuntimePart
   readonly label: string
-  readonly Content: ComponentType<{ readonly runtime: Runtime }>
+  readonly Content: FunctionComponent<{ readonly runtime: Runtime }>
 }
 
 export const RUNTIME_TABS: readonly RuntimeTab[] = [

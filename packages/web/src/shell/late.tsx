@@ -1,11 +1,11 @@
 /** Parts of the page that are loaded when they are needed. */
-import { lazy, type ComponentType } from 'react'
+import { lazy, type ComponentType, type FunctionComponent } from 'react'
 import { onReturn, reportSilence } from '../server/away.ts'
 
 const KEY = 'windlass.reloaded'
 
 /** Returns a component that is loaded when it is rendered for the first time. A `Suspense` shows what stands there until then. */
-export function late<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export function late<P extends object>(load: () => Promise<ComponentType<P>>): FunctionComponent<P> {
   return lazy(async () => ({ default: await loadPart(load) }))
 }
 

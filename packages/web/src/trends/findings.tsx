@@ -68,7 +68,7 @@ export function Findings({ stats }: { readonly stats: PipelineStats }): ReactEle
 
 /** Returns the words for a cause of waiting. The start of pods is not a reason. */
 export function causeText(cause: string): string {
-  return cause === 'start' ? 'the start of the pods' : textOfReason(cause)
+  return cause === 'start' ? 'the start of the pods' : (textOfReason(cause) ?? cause)
 }
 
 function Finding({
