@@ -38,7 +38,7 @@ function hostileDocument(): string {
 
 const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H${index}`, value, encrypted: false }))
 
-const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/settings', '/-/run']
+const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/history?version=1', '/-/settings', '/-/run']
 const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 
 test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
@@ -72,6 +72,8 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   const spec = { description: hostile, runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } } }
   await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
   await scene.admin.settings.put({ ...(await scene.admin.settings.get()), pauseBuilds: true, pauseReason: hostile.slice(0, 500) })
+  await putHostileVersions(scene)
+  await scene.admin.views.create({ name: 'Hostile', filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) } })
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
@@ -79,6 +81,7 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     '/pipelines',
     ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
     `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
+    '/pipelines/demo/hostile-history/-/history?version=2',
     '/builds',
     `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
     ...TABS.map((tab) => `/builds/${build.id}${tab}`),
@@ -159,6 +162,14 @@ test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal 
   expect(await frame.locator('html').evaluate((html) => html.dataset['opened'])).toBe('http://attacker.invalid/')
   expect(seen).toEqual([])
 })
+
+/** A pipeline whose document and reasons of changes are hostile texts. */
+async function putHostileVersions({ admin }: HttpScene): Promise<void> {
+  const name = 'demo/hostile-history'
+  await admin.pipelines.put(name, { name, document: 'steps: {}' }, { query: { message: PAYLOADS[1]?.slice(0, 1000) } })
+  const document = `steps: {}\n${PAYLOADS.map((text) => `# ${text.replaceAll(/[\r\n\0]/g, ' ').slice(0, 2000)}`).join('\n')}`
+  await admin.pipelines.put(name, { name, document }, { query: { message: PAYLOADS[0]?.slice(0, 1000) } })
+}
 
 async function breachesOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE)

@@ -33,6 +33,8 @@ import { triggerCommands } from './commands/triggers/command.ts'
 import { upCommands } from './commands/up/command.ts'
 import { userCommands } from './commands/users/command.ts'
 import { validateCommands } from './commands/validate/command.ts'
+import { versionsOfPipelinesCommands } from './commands/versions/command.ts'
+import { viewCommands } from './commands/views/command.ts'
 import { venonaCommands } from './commands/venona/command.ts'
 import { versionCommands } from './commands/version/command.ts'
 
@@ -53,10 +55,12 @@ export const commands: readonly Command[] = [
   ...queueCommands.filter(({ name }) => name.startsWith('get ')),
   ...healthCommands,
   ...statsCommands,
+  ...viewCommands,
   ...annotationAndSettingsCommands.filter(({ name }) => name.startsWith('get ')),
   ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
+  ...versionsOfPipelinesCommands,
   ...connectCommands,
   ...triggerCommands,
   ...notificationCommands,
@@ -95,6 +99,7 @@ export const groups: Readonly<Record<string, string>> = {
   notification: 'Check notifications',
   patch: 'Update fields of a resource',
   replay: 'Process something again',
+  restore: 'Write an earlier version of a resource again',
   share: 'Show builds and badges to people without an account',
   runner: 'Install and manage a Runner in a cluster',
   server: 'Manage a server',
@@ -136,6 +141,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'patch',
     'delete',
     'diff',
+    'restore',
     'set',
     'replay',
     'trigger',

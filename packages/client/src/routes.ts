@@ -7,5 +7,16 @@ import * as pipelines from './routes/pipelines.ts'
 import * as runner from './routes/runner.ts'
 import * as triggers from './routes/triggers.ts'
 import * as users from './routes/users.ts'
+import * as views from './routes/views.ts'
 
-export const ROUTES = { ...account, ...builds, ...links, ...notifications, ...pipelines, ...runner, ...triggers, ...users }
+export const ROUTES = {
+  ...account,
+  ...builds,
+  ...links,
+  ...notifications,
+  ...pipelines,
+  ...runner,
+  ...triggers,
+  ...users,
+  ...views,
+}

@@ -196,6 +196,8 @@ export const Build = z.object({
   number: z.int(),
   pipeline: z.string().optional(),
   pipelineId: Id.optional(),
+  /** Version of the pipeline whose settings it uses, and whose document unless it was started with another one. Absent for builds of earlier versions. */
+  pipelineVersion: z.int().optional(),
   project: z.string().optional(),
   status: z.enum(BUILD_STATUSES),
   /** Cause of the final state, or why the build is waiting. */

@@ -29,6 +29,8 @@ export const ApiKey = z.object({
   prefix: z.string(),
   /** Absent for keys of earlier versions, which have no owner. */
   owner: Owner.optional(),
+  /** Name of the user or key that created it. Absent for keys of earlier versions. */
+  createdBy: z.string().optional(),
   createdAt: Time,
   expiresAt: Time.optional(),
   /** Time of a recent use, at most a minute before the latest one. Absent if it was never used. Only in lists. */

@@ -87,6 +87,7 @@ export const RIGHTS = {
     at: 'project',
     text: 'change and delete projects; create them with a role for the installation',
   },
+  'share-views': { role: 'maintainer', at: 'installation', text: 'create, change and delete views that all users share' },
   'change-contexts': { role: 'maintainer', at: 'installation', text: 'create, change and delete contexts and webhooks' },
   'see-users': { role: 'maintainer', at: 'installation', text: 'see users, service accounts and teams with their roles' },
   'grant-project-roles': { role: 'admin', at: 'project', text: 'give and take roles in the project' },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { NO_BUILD_REASONS, TRIGGER_RULES } from './triggers.ts'
+import { deliveryLabels, NO_BUILD_REASONS, TRIGGER_RULES } from './triggers.ts'
 
 test('the guide of triggers says what to do about every reason why nothing was built', () => {
   const page = readFileSync(new URL('../../../docs/guides/triggers.md', import.meta.url), 'utf8')
@@ -10,4 +10,14 @@ test('the guide of triggers says what to do about every reason why nothing was b
 
 test('every rule of a trigger is a reason why nothing was built', () => {
   expect(TRIGGER_RULES.filter((rule) => !Object.hasOwn(NO_BUILD_REASONS, rule))).toEqual([])
+})
+
+test('a delivery of a registry is not described in words of forges', () => {
+  expect(deliveryLabels({ registry: 'harbor', repo: 'acme/base' })).toEqual({
+    repo: 'Artifact',
+    branch: 'Tag',
+    revision: 'Digest',
+  })
+  expect(deliveryLabels({ forge: 'gitea', repo: 'acme/app' })).toMatchObject({ repo: 'Repository', branch: 'Branch' })
+  expect(deliveryLabels({ repo: 'shop/app' }).repo).toBe('Pipeline')
 })

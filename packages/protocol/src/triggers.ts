@@ -341,7 +341,22 @@ export const DeliveryQuery = PageQuery.extend({
   /** Name or id. Only deliveries that were judged for a trigger of this pipeline. */
   pipeline: z.string().max(300).optional(),
 })
-/** Answer to a forge. */
+
+/** What the fields of a delivery are called, which depends on its sender. */
+export interface DeliveryLabels {
+  readonly repo: string
+  readonly branch: string
+  readonly revision: string
+}
+
+/** Returns the names of `repo`, `branch` and `revision` of a delivery. */
+export function deliveryLabels({ forge, registry, repo }: Pick<Delivery, 'forge' | 'registry' | 'repo'>): DeliveryLabels {
+  if (registry !== undefined) return { repo: 'Artifact', branch: 'Tag', revision: 'Digest' }
+  if (forge === undefined && repo !== undefined) return { repo: 'Pipeline', branch: 'Branch', revision: 'Commit' }
+  return { repo: 'Repository', branch: 'Branch', revision: 'Commit' }
+}
+
+/** Answer to a forge or a registry. */
 export const DeliveryReceipt = z.object({ id: Id, isRepeat: z.boolean() })
 
 /** An event to judge without a build. */

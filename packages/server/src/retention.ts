@@ -12,6 +12,8 @@ import { deleteOldKeys } from './store/account/api-keys.ts'
 import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldLinks } from './store/account/links.ts'
+import { deleteLeftVersions } from './store/account/pipeline-versions.ts'
+import { deleteLeftPreferences } from './store/account/preferences.ts'
 import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
@@ -79,6 +81,8 @@ export async function retain(app: App): Promise<void> {
     invitations: inWrite((tx) => deleteOldInvitations(tx, now)),
     'device codes': inWrite((tx) => deleteOldDeviceCodes(tx, now)),
     keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
+    'versions of pipelines': inWrite(deleteLeftVersions),
+    preferences: inWrite(deleteLeftPreferences),
     links: inWrite((tx) => deleteOldLinks(tx, now)),
     'output of terminals': inWrite((tx) => deleteEndedOutput(tx, now - HOUR_MS)),
     'signing keys': () => rotateSigningKeys(app),

@@ -8,6 +8,7 @@ import { Shell } from './shell/shell.tsx'
 import { paths } from './url/paths.ts'
 
 const SignIn = late(async () => (await import('./signin/sign-in.tsx')).SignIn)
+const Home = late(async () => (await import('./builds/home.tsx')).Home)
 const Builds = late(async () => (await import('./builds/builds.tsx')).Builds)
 const BuildByNumber = late(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
 const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
@@ -37,7 +38,7 @@ export function App(): ReactElement {
         <Shell>
           <Switch>
             <Route path="/">
-              <Redirect to={paths.builds()} replace />
+              <Home />
             </Route>
             <Route path="/builds">
               <Builds />

@@ -45,8 +45,9 @@ async function getManifest(manifest: string, out: Printer): Promise<void> {
     const settings = readSettings({ WINDLASS_URL: url, WINDLASS_API_KEY: 'id.secret', WINDLASS_CONFIG: '/nowhere/config' })
     const initial = Object.entries(buildFilterOptions).map(([name, option]) => [name, option.initial])
     const filters = Object.fromEntries(initial) as Values<typeof buildFilterOptions>
-    const [limit, webhook, repo] = [undefined, undefined, undefined]
-    const options = { output: 'yaml', noHeaders: false, versions: false, limit, webhook, repo, ...filters } as const
+    const [limit, webhook, repo, version, view] = [undefined, undefined, undefined, undefined, undefined]
+    const flags = { noHeaders: false, versions: false, history: false } as const
+    const options = { output: 'yaml', ...flags, limit, webhook, repo, version, view, ...filters } as const
     await getResources({ args: ['step-types', 'acme/greet'], options, out, settings })
   } finally {
     server.close()

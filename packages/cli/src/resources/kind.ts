@@ -39,7 +39,7 @@ export interface BuildFilters {
   readonly initiator?: string[] | undefined
   readonly trigger?: string[] | undefined
   readonly runtime?: string[] | undefined
-  readonly reason?: Reason | undefined
+  readonly reason?: Reason[] | undefined
   readonly revision?: string | undefined
   readonly number?: number | undefined
   readonly q?: string | undefined

@@ -193,7 +193,7 @@ const keys: Kind<ApiKey> = {
     EXPIRES: ({ expiresAt }) => (expiresAt === undefined ? 'never' : formatTime(expiresAt)),
     AGE: age,
   },
-  wide: { ID: ({ id }) => id, SCOPES: ({ scopes = [] }) => scopes.join(',') },
+  wide: { ID: ({ id }) => id, 'CREATED BY': ({ createdBy }) => createdBy ?? '', SCOPES: ({ scopes = [] }) => scopes.join(',') },
 }
 
 const users: Kind<User> = {

@@ -1,16 +1,24 @@
 /** Pipelines and what they consist of. Names may contain slashes; ids are accepted as well. */
 import {
+  BranchQuery,
   Context,
   ContextInput,
   page,
   PageQuery,
   Pipeline,
+  PipelineChange,
+  PipelineDiff,
+  PipelineDiffQuery,
   PipelineInput,
   PipelineQuery,
   PipelineStats,
+  PipelineVersion,
+  PipelineVersionContent,
+  PipelineVersionsQuery,
   Project,
   ProjectInput,
   ProjectQuotasInput,
+  SeenBranch,
   StepTypeResource,
   StepTypeInput,
   StatsQuery,
@@ -21,10 +29,21 @@ import { route } from '../route.ts'
 
 export const pipelines = {
   list: route('GET', '/v1/pipelines', { query: PipelineQuery, answer: page(Pipeline) }),
-  create: route('POST', '/v1/pipelines', { body: PipelineInput, answer: Pipeline, isKeyed: true }),
+  create: route('POST', '/v1/pipelines', { query: PipelineChange, body: PipelineInput, answer: Pipeline, isKeyed: true }),
   get: route('GET', '/v1/pipelines/{name}', { answer: Pipeline }),
-  put: route('PUT', '/v1/pipelines/{name}', { body: PipelineInput, answer: Pipeline }),
+  /** Creates or replaces a pipeline. Adds a version if something changes; `message` says why. */
+  put: route('PUT', '/v1/pipelines/{name}', { query: PipelineChange, body: PipelineInput, answer: Pipeline }),
   delete: route('DELETE', '/v1/pipelines/{name}', { answer: 'nothing' }),
+  /** Lists branches that builds of a pipeline or events for it had, the latest first. */
+  branches: route('GET', '/v1/pipelines/{name}/branches', { query: BranchQuery, answer: page(SeenBranch) }),
+  /** Lists the versions of a pipeline, newest first. */
+  versions: route('GET', '/v1/pipelines/{name}/versions', { query: PipelineVersionsQuery, answer: page(PipelineVersion) }),
+  /** Returns the document and the settings of a version. */
+  version: route('GET', '/v1/pipelines/{name}/versions/{version}', { answer: PipelineVersionContent }),
+  /** Compares a version with another one, by default the one before it. */
+  diff: route('GET', '/v1/pipelines/{name}/versions/{version}/diff', { query: PipelineDiffQuery, answer: PipelineDiff }),
+  /** Writes a version again, as a new one. */
+  restore: route('POST', '/v1/pipelines/{name}/versions/{version}/restore', { answer: Pipeline }),
   /** Returns the statistics of a pipeline: percentiles, waits by cause, slower and flaky steps. */
   stats: route('GET', '/v1/pipelines/{name}/stats', { query: StatsQuery, answer: PipelineStats }),
   /** Validates a document without storing it. */

@@ -13,6 +13,7 @@ import { logRoutes } from './routes/log.ts'
 import { imageRoutes } from './routes/image.ts'
 import { monitorRoutes } from './routes/monitor.ts'
 import { pipelineRoutes } from './routes/pipeline.ts'
+import { pipelineVersionRoutes } from './routes/pipeline-version.ts'
 import { queueRoutes } from './routes/queue.ts'
 import { systemHealthRoutes } from './routes/health.ts'
 import { statsRoutes } from './routes/stats.ts'
@@ -26,6 +27,7 @@ import { eventTriggerRoutes } from './routes/event-trigger.ts'
 import { triggerRoutes } from './routes/trigger.ts'
 import { messageRoutes } from './routes/message.ts'
 import { notificationRoutes } from './routes/notification.ts'
+import { viewRoutes } from './routes/view.ts'
 import { webhookRoutes } from './routes/webhook.ts'
 import { stepTypeRoutes } from './routes/step-type.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -57,6 +59,8 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...teamRoutes(app, authenticator),
     ...auditRoutes(app),
     ...pipelineRoutes(app),
+    ...pipelineVersionRoutes(app),
+    ...viewRoutes(app),
     ...statsRoutes(app),
     ...stepTypeRoutes(app),
     ...contextRoutes(app),

@@ -21,6 +21,8 @@ export interface NewKey {
   readonly scopes?: readonly Scope[] | undefined
   /** Undefined for a key without an owner. */
   readonly owner?: Pick<UserRow, 'id' | 'name' | 'kind'> | undefined
+  /** Name of the caller. Default: the owner. */
+  readonly createdBy?: string | undefined
   readonly expiresAt?: number | undefined
 }
 
@@ -51,10 +53,15 @@ async function requireFreeName(app: App, tx: Tx, name: string): Promise<void> {
 }
 
 /** Returns the row of a key with this token. */
-export function newKey(app: App, { name, role, scopes: limit = [], owner, expiresAt }: NewKey, { id, hash }: Token): ApiKeyRow {
+export function newKey(
+  app: App,
+  { name, role, scopes: limit = [], owner, createdBy = owner?.name, expiresAt }: NewKey,
+  { id, hash }: Token,
+): ApiKeyRow {
   const scopes = limit.length === 0 ? null : JSON.stringify(limit)
   const times = { created_at: app.clock.now(), expires_at: expiresAt ?? null }
-  return { id, account_id: app.accountId, name, role, scopes, hash, user_id: owner?.id ?? null, ...times }
+  const people = { user_id: owner?.id ?? null, created_by: createdBy ?? null }
+  return { id, account_id: app.accountId, name, role, scopes, hash, ...people, ...times }
 }
 
 export function toCreated(row: OwnedKey, { text }: Token): CreatedKey {
@@ -159,6 +166,7 @@ export function toKey(row: OwnedKey): ApiKey {
     ...defined({
       scopes,
       owner: row.owner === undefined ? undefined : toOwner(row.owner),
+      createdBy: row.created_by ?? undefined,
       expiresAt: row.expires_at ?? undefined,
     }),
   }

@@ -6,6 +6,7 @@ import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { readDocumentSettings, type DocumentSettings } from './document-settings.ts'
 import { deletePipeline, findPipeline, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
+import { deletePipelineVersions } from '../store/account/pipeline-versions.ts'
 import { findProject, listProjects, NO_QUOTAS, saveProject } from '../store/account/projects.ts'
 import { deletePipelineRoles } from '../store/account/roles.ts'
 import type { PipelineRow } from '../store/schema.ts'
@@ -16,11 +17,13 @@ import { deleteEventTriggersOfPipeline } from '../store/triggers/event-triggers.
 import { replaceDocumentCronTriggers } from '../triggers/cron/cron-triggers.ts'
 import { replaceDocumentEventTriggers } from '../triggers/events/event-triggers.ts'
 import { replaceDocumentTriggers } from '../triggers/triggers.ts'
+import { addVersion, type Change } from './add-version.ts'
 import { stringifyMasked } from './mask-document.ts'
 import type { AuthorizePipeline } from './pipeline-use.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
 import { validateDocument } from './validate-document.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
+import { isSameContent } from './version-content.ts'
 
 /** Condition for a write: the revision that the writer read, or that the pipeline does not exist yet. */
 export interface Precondition {
@@ -30,6 +33,8 @@ export interface Precondition {
 
 interface NewPipeline {
   readonly input: PipelineInput
+  /** Default: the server itself, for no reason. */
+  readonly change?: Change | undefined
   readonly authorize?: AuthorizePipeline | undefined
 }
 
@@ -37,12 +42,16 @@ interface NewPipeline {
  * Creates a pipeline and returns it with the problems of its document. `within` runs in the same transaction. Throws `conflict` if the name is taken,
  * `document-invalid` and `request-invalid` if the document cannot be stored.
  */
-export async function createPipeline(app: App, { input, authorize }: NewPipeline, within?: Within<Pipeline>): Promise<Pipeline> {
+export async function createPipeline(
+  app: App,
+  { input, authorize, change }: NewPipeline,
+  within?: Within<Pipeline>,
+): Promise<Pipeline> {
   const document = await readPutDocument(app, input)
   // Found before the transaction, because a process parses the document.
   const problems = await findProblems(app, { document: document.masked, settings: document.written?.settings ?? input.settings })
   return app.store.write(async (tx) => {
-    const { pipeline } = await writePipeline(app, tx, { input, document, precondition: { ifNoneMatch: '*' }, authorize })
+    const { pipeline } = await writePipeline(app, tx, { input, document, precondition: { ifNoneMatch: '*' }, authorize, change })
     const shown = { ...pipeline, ...problems }
     await within?.(tx, shown)
     return shown
@@ -59,6 +68,8 @@ export async function findProblems(
 }
 
 export interface Put {
+  /** Who writes the pipeline, and why. Default: the server itself. */
+  readonly change?: Change | undefined
   /** Id or name of the pipeline to replace. Default: the name in the input. */
   readonly name?: string | undefined
   readonly input: PipelineInput
@@ -67,7 +78,10 @@ export interface Put {
   readonly authorize?: AuthorizePipeline | undefined
 }
 
-/** Creates or replaces a pipeline by name. Creates the project before the slash if it does not exist. Throws `conflict`, `request-invalid`. */
+/**
+ * Creates or replaces a pipeline by name. Creates the project before the slash if it does not exist. A change makes a version; the same content makes none.
+ * Throws `conflict`, `request-invalid`.
+ */
 export async function putPipeline(app: App, put: Put): Promise<{ pipeline: Pipeline; isNew: boolean }> {
   const document = await readPutDocument(app, put.input)
   return app.store.write((tx) => writePipeline(app, tx, { ...put, document }))
@@ -104,9 +118,13 @@ async function writePipeline(
   if (before !== undefined && before.name !== name && (await findPipeline(tx.query, app.accountId, name)) !== undefined) {
     throw alreadyExists(name)
   }
-  const row = await toRow(app, tx, { name, input, document, before })
+  const written = await toRow(app, tx, { name, input, document, before })
+  const isSame = before !== undefined && isSameContent(app.vault, before, written)
+  // The sealed texts are the new ones in any case, because a rotation can have changed the key.
+  const row = isSame ? { ...written, revision: before.revision, updated_at: before.updated_at } : written
   await savePipeline(tx, row)
-  const now = row.updated_at
+  if (!isSame) await addVersion(app, tx, { before, after: row, change: put.change ?? { by: 'server' } })
+  const now = written.updated_at
   await replaceDocumentTriggers(tx, row, { triggers: document.written?.triggers ?? [], now })
   await replaceDocumentCronTriggers(tx, row, { triggers: document.written?.cronTriggers ?? [], now })
   await replaceDocumentEventTriggers(tx, row, { triggers: document.written?.eventTriggers ?? [], now })
@@ -259,7 +277,7 @@ export async function showPipelines(app: App, rows: readonly PipelineRow[]): Pro
   return rows.values().map((row) => toPipeline(row, row.project_id === null ? undefined : projects.get(row.project_id)))
 }
 
-/** Deletes a pipeline with its triggers and roles, but not its builds. Throws `not-found`. */
+/** Deletes a pipeline with its triggers, roles and versions, but not its builds. Throws `not-found`. */
 export async function removePipeline(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await lockPipeline(tx, app.accountId, name)
@@ -268,6 +286,7 @@ export async function removePipeline(app: App, name: string): Promise<void> {
     await deleteCronTriggersOfPipeline(tx, row.id)
     await deleteEventTriggersOfPipeline(tx, row.id)
     await deletePipelineRoles(tx, { pipeline_id: row.id })
+    await deletePipelineVersions(tx, row.id)
     await deletePipeline(tx, row.id)
     tx.wake(ELECT_TOPIC)
   })

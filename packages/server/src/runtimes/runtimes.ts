@@ -6,6 +6,7 @@ import type { App } from '../app.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { abandonAttempts } from '../builds/lifecycle/confirm-gone.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { unpinPipelines } from '../pipelines/add-version.ts'
 import { countLiveAttempts } from '../store/builds/attempts.ts'
 import {
   deleteRuntime,
@@ -14,7 +15,6 @@ import {
   insertRuntimeVersion,
   listRuntimes,
   saveRuntime,
-  unpinPipelines,
 } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
 import type { Within } from '../store/store.ts'
@@ -169,7 +169,7 @@ export async function removeRuntime(
         hint: 'Make another runtime the default first, or delete it with force.',
       })
     await deleteRuntime(tx, row.id)
-    await unpinPipelines(tx, app.accountId, row.name)
+    await unpinPipelines(app, tx, { runtime: row.name, by })
     const next = others.toSorted((one, other) => one.created_at - other.created_at || one.name.localeCompare(other.name))[0]
     if (row.is_default === 1 && next !== undefined) await saveRuntime(tx, { ...next, is_default: 1 })
     tx.wake(ELECT_TOPIC)

@@ -1,11 +1,11 @@
 /** The versions of a runtime, and the differences between two of them. */
-import { isDeepStrictEqual } from 'node:util'
-import { leavesOf, originsOf, type Runtime, type RuntimeDiff, type RuntimeLayer, type RuntimeVersion } from '@windlass/protocol'
+import { originsOf, type Runtime, type RuntimeDiff, type RuntimeLayer, type RuntimeVersion } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { findRuntime, findRuntimeVersion, listRuntimeVersions } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema.ts'
+import { diffLeaves } from './diff-leaves.ts'
 import { chainOf, mergeRuntime, readLayer, readLayers, withParent } from './layers.ts'
 import { hideOperatorFields } from './operator-fields.ts'
 import { showRuntime } from './show-runtimes.ts'
@@ -86,19 +86,10 @@ export async function diffVersions(
 ): Promise<RuntimeDiff> {
   const row = requireFound(await findRuntime(app.store.query, app.accountId, name), `runtime "${name}"`)
   const until = to ?? row.version
-  const read = async (version: number): Promise<Map<string, unknown>> => {
+  const read = async (version: number): Promise<RuntimeLayer> => {
     const spec = await readVersion(app, row, { version, merged })
     // Base layers may have fields of the operator.
-    return leavesOf(merged && hidesOperatorFields ? hideOperatorFields(spec) : spec)
+    return merged && hidesOperatorFields ? hideOperatorFields(spec) : spec
   }
-  const [before, after] = [await read(from), await read(until)]
-  const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted()
-  const changes = paths.flatMap((path) => {
-    const one = before.get(path)
-    const other = after.get(path)
-    return isDeepStrictEqual(one, other)
-      ? []
-      : [{ path, ...(before.has(path) && { from: one }), ...(after.has(path) && { to: other }) }]
-  })
-  return { from, to: until, changes }
+  return { from, to: until, changes: diffLeaves(await read(from), await read(until)) }
 }

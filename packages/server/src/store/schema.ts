@@ -20,10 +20,12 @@ import type {
   IdentityRow,
   InvitationRow,
   PipelineRoleRow,
+  PreferenceRow,
   ProjectRoleRow,
   SessionCodeRow,
   SessionRow,
   SharedLinkRow,
+  SharedViewRow,
   SigningKeyRow,
   TeamMemberRow,
   TeamRow,
@@ -75,6 +77,8 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   signing_key: SigningKeyRow
   shared_link: SharedLinkRow
   device_code: DeviceCodeRow
+  preference: PreferenceRow
+  shared_view: SharedViewRow
   audit: AuditRow
   audit_chain: AuditChainRow
   agent: AgentRow
@@ -83,6 +87,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   base_layer: BaseLayerRow
   project: ProjectRow
   pipeline: PipelineRow
+  pipeline_version: PipelineVersionRow
   context: ContextRow
   step_type: StepTypeRow
   build: BuildRow
@@ -185,6 +190,21 @@ export interface PipelineRow {
   updated_at: number
 }
 
+/** A stored state of a pipeline. Its number is the revision of the pipeline. */
+export interface PipelineVersionRow {
+  pipeline_id: string
+  version: number
+  account_id: string
+  /** JSON: VersionContent, without the values of encrypted variables. */
+  content: string
+  bytes: number
+  /** Null if a server of an earlier version wrote it. */
+  changed_by: string | null
+  /** Why it was written. */
+  message: string | null
+  created_at: number
+}
+
 export interface ContextRow {
   id: string
   account_id: string
@@ -227,6 +247,8 @@ export interface BuildRow {
   project: string | null
   pipeline_id: string | null
   pipeline: string | null
+  /** Version of the pipeline with which it was created; null without a pipeline, and for builds of earlier versions. */
+  pipeline_version: number | null
   number: number
   status: BuildStatus
   reason: Reason | null

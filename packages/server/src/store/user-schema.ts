@@ -12,6 +12,8 @@ export interface ApiKeyRow {
   hash: string
   /** The user or service account that it acts for; null for keys of earlier versions. */
   user_id: string | null
+  /** Null for keys of earlier versions. */
+  created_by: string | null
   created_at: number
   /** The key is refused from then on. */
   expires_at: number | null
@@ -162,6 +164,30 @@ export interface AuditChainRow {
   hash: string
   deleted_seq: number
   deleted_hash: string
+}
+
+/** What a user or a key without an owner has set for the page. */
+export interface PreferenceRow {
+  /** Id of the user, or of the key. */
+  owner_id: string
+  account_id: string
+  /** JSON: Preferences. */
+  data: string
+  revision: number
+  updated_at: number
+}
+
+/** A view of the list of builds that all users share. */
+export interface SharedViewRow {
+  id: string
+  account_id: string
+  /** Unique in the account. */
+  name: string
+  /** JSON: ViewFilter. */
+  filter: string
+  created_by: string
+  created_at: number
+  updated_at: number
 }
 
 export interface SessionRow {

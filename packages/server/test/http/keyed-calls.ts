@@ -33,6 +33,7 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     return { path: '/v1/users/second/invitation', body: {} }
   },
   'POST /v1/teams': () => ({ path: '/v1/teams', body: { name: 'second' } }),
+  'POST /v1/views': () => ({ path: '/v1/views', body: { name: 'Failed', filter: { status: ['error'] } } }),
   'POST /v1/pipelines': () => ({ path: '/v1/pipelines', body: { name: 'team/second', document: ENDED } }),
   'POST /v1/projects': () => ({ path: '/v1/projects', body: { name: 'second' } }),
   'POST /v1/step-types': () => ({ path: '/v1/step-types', body: { manifest: STEP_TYPE } }),
@@ -164,6 +165,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
   'POST /v1/agents/{name}/checks': 'joins the checks in progress',
   'POST /v1/plan': 'stores nothing',
+  'POST /v1/pipelines/{name}/versions/{version}/restore': 'the same content makes no version',
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',
   'POST /v1/device-codes/{code}/deny': 'the same decision changes nothing',
   'POST /v1/triggers/test': 'stores nothing',

@@ -134,6 +134,17 @@ GET    /v1/pipelines/{name}                                                  vie
 PUT    /v1/pipelines/{name}                                                  developer   pipeline:write
 GET    /v1/pipelines/{name}/stats                                            viewer      build:read
 DELETE /v1/pipelines/{name}                                                  developer   pipeline:write
+GET    /v1/session/preferences                                               viewer      -
+PUT    /v1/session/preferences                                               viewer      key:write
+GET    /v1/views                                                             viewer      build:read
+POST   /v1/views                                                             maintainer  account:write
+PUT    /v1/views/{view}                                                      maintainer  account:write
+DELETE /v1/views/{view}                                                      maintainer  account:write
+GET    /v1/pipelines/{name}/branches                                         viewer      build:read
+GET    /v1/pipelines/{name}/versions                                         viewer      pipeline:read
+GET    /v1/pipelines/{name}/versions/{version}                               viewer      pipeline:read
+GET    /v1/pipelines/{name}/versions/{version}/diff                          viewer      pipeline:read
+POST   /v1/pipelines/{name}/versions/{version}/restore                       developer   pipeline:write
 POST   /v1/validate                                                          viewer      pipeline:read
 GET    /v1/projects                                                          viewer      pipeline:read
 POST   /v1/projects                                                          maintainer  pipeline:write

@@ -7,6 +7,7 @@ import { BuildList } from './build-list.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { toListCommand } from './list-command.ts'
 import { Steady } from './steady.tsx'
+import { Views } from './views.tsx'
 import { WaitingBox } from './waiting-box.tsx'
 
 export function Builds(): ReactElement {
@@ -16,6 +17,7 @@ export function Builds(): ReactElement {
   return (
     <Page title="Builds">
       <FilterBar filter={filter} onChange={setFilter} />
+      <Views filter={filter} onChange={setFilter} />
       <Steady isHeld={isHeld}>
         <WaitingBox />
       </Steady>

@@ -16,6 +16,7 @@ export const PIPELINE_TABS: readonly PipelineTab[] = [
   { part: 'trends', label: 'Trends', Content: late(async () => (await import('../trends/trends-tab.tsx')).TrendsTab) },
   { part: 'edit', label: 'Edit', Content: late(async () => (await import('../editor/editor-tab.tsx')).EditorTab) },
   { part: 'triggers', label: 'Triggers', Content: late(async () => (await import('../triggers/triggers-tab.tsx')).TriggersTab) },
+  { part: 'history', label: 'History', Content: late(async () => (await import('./history-tab.tsx')).HistoryTab) },
   { part: 'settings', label: 'Settings', Content: late(async () => (await import('../settings/settings-tab.tsx')).SettingsTab) },
   { part: 'run', label: 'Run', Content: late(async () => (await import('./run-form.tsx')).RunTab) },
 ]

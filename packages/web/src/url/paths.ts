@@ -28,6 +28,8 @@ const encode = encodeURIComponent
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')
 
 export const paths = {
+  /** The list of builds with the default view of the user. */
+  home: (): string => '/',
   builds: (filter: BuildFilter = {}): string => `/builds${writeBuildFilter(filter)}`,
   build: (id: string, tab: BuildTab = 'overview'): string => `/builds/${id}${tab === 'overview' ? '' : `/${tab}`}`,
   buildNumber: (number: number): string => `/b/${number}`,
@@ -76,7 +78,7 @@ export function readNamed(rest: string): { readonly name: string; readonly part:
 /** Returns the address to go to after the sign-in: a path of this page, never another site. */
 export function readNext(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''
-  return /^\/(?![/\\])/.test(next) && !next.startsWith('/signin') ? next : paths.builds()
+  return /^\/(?![/\\])/.test(next) && !next.startsWith('/signin') ? next : paths.home()
 }
 
 /** Reads the marked lines of `#L120-140`. Numbers as they are shown, from 1. */

@@ -1,3 +1,4 @@
+import { defined } from '@windlass/kit/defined'
 import { Fault, fault, type Problem } from '@windlass/kit/faults'
 import { compile, hasErrors } from '@windlass/pipeline'
 import type { ApiClient } from '@windlass/client'
@@ -13,6 +14,7 @@ interface ApplyOptions {
   readonly file: readonly string[]
   readonly name: string | undefined
   readonly runtime: string | undefined
+  readonly message: string | undefined
 }
 
 /** Runs `apply`, `create` and `replace`. Reads and checks all documents before it sends the first, and sends them in order. */
@@ -28,10 +30,12 @@ export async function applyDocuments(
       message: '--name applies to a single document.',
       hint: 'Write metadata.name in each document instead.',
     })
+  if (options.message !== undefined && wanted.every(({ kind }) => kind !== 'pipelines'))
+    throw fault('usage', { message: '--message applies to pipelines only.', hint: 'Omit --message.' })
   for (const item of wanted) checkPipeline(item, out)
   const { client } = openSession(settings)
   for (const item of wanted) {
-    const done = await withPositions(item, () => send(client, item, { verb, out }))
+    const done = await withPositions(item, () => send(client, item, { verb, message: options.message, out }))
     out.line(`${item.kind.slice(0, -1)}/${item.name} ${done}`)
   }
 }
@@ -48,12 +52,13 @@ function checkPipeline({ kind, name, body, file, firstLine }: ResourceInput, out
 
 interface Sending {
   readonly verb: 'apply' | 'create' | 'replace'
+  readonly message: string | undefined
   readonly out: Printer
 }
 
-async function send(client: ApiClient, wanted: ResourceInput, { verb, out }: Sending): Promise<string> {
+async function send(client: ApiClient, wanted: ResourceInput, { verb, message, out }: Sending): Promise<string> {
   const { kind, name, body } = wanted
-  const calls = callsOf(client, kind)
+  const calls = callsOf(client, kind, message)
   const isUpdate = verb !== 'create' && (await exists(calls, name))
   if (isUpdate) {
     reportAccountProblems(await calls.put(name, body), wanted, out)
@@ -76,8 +81,16 @@ interface DocumentCalls {
   create(body: unknown): Promise<unknown>
 }
 
-function callsOf(client: ApiClient, kind: ResourceInput['kind']): DocumentCalls {
-  return kind === 'step-types' ? client.stepTypes : client[kind]
+function callsOf(client: ApiClient, kind: ResourceInput['kind'], message: string | undefined): DocumentCalls {
+  if (kind === 'step-types') return client.stepTypes
+  if (kind !== 'pipelines') return client[kind]
+  const { get, put, create } = client.pipelines
+  const options = { query: defined({ message }) }
+  return {
+    get,
+    put: (name, body) => put(name, PipelineInput.parse(body), options),
+    create: (body) => create(PipelineInput.parse(body), options),
+  }
 }
 
 /** Prints the problems of a stored pipeline that only the server finds, such as something that the account lacks. */

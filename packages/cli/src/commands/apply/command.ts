@@ -6,6 +6,7 @@ const documentOptions = {
   file: texts('-f, --file <file>', 'Document to read; - reads standard input; repeatable'),
   name: text('--name <name>', 'Name of the pipeline, for a document without kind and name'),
   runtime: text('--runtime <name>', 'Runtime environment of the pipeline, for a document without kind and name'),
+  message: text('-m, --message <text>', 'Pipelines: why they change, shown with their versions'),
 }
 
 export const applyCommands = [
@@ -38,7 +39,7 @@ export const applyCommands = [
     examples: ['windlass create step-type -f greet.yaml'],
     run: async ({ options, ...rest }) =>
       (await import('./action.ts')).applyDocuments(
-        { ...rest, options: { ...options, name: undefined, runtime: undefined } },
+        { ...rest, options: { ...options, name: undefined, runtime: undefined, message: undefined } },
         'create',
       ),
   }),
@@ -47,7 +48,7 @@ export const applyCommands = [
     options: { file: documentOptions.file },
     run: async ({ options, ...rest }) =>
       (await import('./action.ts')).applyDocuments(
-        { ...rest, options: { ...options, name: undefined, runtime: undefined } },
+        { ...rest, options: { ...options, name: undefined, runtime: undefined, message: undefined } },
         'replace',
       ),
   }),

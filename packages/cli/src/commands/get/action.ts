@@ -2,7 +2,7 @@ import { listAll } from '@windlass/client'
 import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
-import { BUILD_STATUSES, nearest } from '@windlass/plan'
+import { BUILD_STATUSES, nearest, type Reason } from '@windlass/plan'
 import { DISK_STATES, type DiskState } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
@@ -23,6 +23,9 @@ interface GetOptions extends Values<typeof buildFilterOptions> {
   readonly noHeaders: boolean
   readonly limit: number | undefined
   readonly versions: boolean
+  readonly history: boolean
+  readonly version: number | undefined
+  readonly view: string | undefined
   readonly webhook: string | undefined
   readonly repo: string | undefined
 }
@@ -36,16 +39,21 @@ export async function getResources({ args, options, out, settings }: Invocation<
   const [kindName = '', name] = args
   await withKind(kindName, async (kind) => {
     requireFilters(kind.name, options)
+    requireNamedPipeline(kind.name, name, options)
     const session = openSession(settings)
     const print = { kind, format: options.output, headers: !options.noHeaders }
     if (name === undefined) {
       if (kind.name === 'builds') requireStatus(options.status)
-      if (options.countBy !== undefined) return printCounts(out, session, { kind: kind.name, options })
+      const ofView = options.view === undefined ? {} : await readView(session, options.view)
+      if (options.countBy !== undefined) return printCounts(out, session, { kind: kind.name, options, ofView })
       const limit = options.limit ?? (kind.name in RETAINED ? NEWEST_SHOWN : undefined)
-      const filter = filterOf(kind.name, options)
+      const filter = { ...ofView, ...filterOf(kind.name, options) }
       const { list } = kind.of(session.client)
       return printList(out, await listAll(({ query }) => list({ query: { ...filter, ...query } }), limit), print)
     }
+    if (options.history) return printPipelineHistory(out, session, { name, options })
+    if (options.version !== undefined)
+      return printValue(out, await session.client.pipelines.version(name, options.version), dataFormat(options))
     if (options.versions) return printList(out, await listVersions(session, kind, name), print)
     const item = await findOne(session, kind, name)
     const manifest = options.output === 'yaml' ? manifestOf(item) : undefined
@@ -88,13 +96,44 @@ function buildFilterOf(options: GetOptions): BuildFilters & Pick<ListQuery, 'sta
     trigger: several(options.trigger),
     runtime: several(options.runtime),
     status,
-    reason,
+    reason: reason === undefined ? undefined : [reason],
     revision,
     number: number === undefined ? undefined : readNumber(number),
     q: query,
     from: since === undefined ? undefined : parseTime(since, now),
     to: until === undefined ? undefined : parseTime(until, now),
   })
+}
+
+/** Returns the filters of a view. Throws `not-found`. */
+async function readView(session: Session, name: string): Promise<Partial<ListQuery>> {
+  const { findView } = await import('../views/action.ts')
+  const { status, pipeline, ...filter } = await findView(session, name)
+  // The server checks the reasons of a view.
+  const { reason, ...others } = filter
+  return defined({ ...others, status: status?.join(','), pipelines: pipeline, reason: reason as Reason[] | undefined })
+}
+
+/** Throws `usage` if the versions of something else than one pipeline are asked for. */
+function requireNamedPipeline(kind: KindName, name: string | undefined, { history, version }: GetOptions): void {
+  if ((!history && version === undefined) || (kind === 'pipelines' && name !== undefined)) return
+  throw fault('usage', {
+    message: '--history and --version need the name of a pipeline.',
+    hint: 'Run `windlass get pipelines NAME --history`.',
+  })
+}
+
+async function printPipelineHistory(
+  out: Printer,
+  session: Session,
+  { name, options }: { readonly name: string; readonly options: GetOptions },
+): Promise<void> {
+  const { printHistory } = await import('../versions/action.ts')
+  return printHistory(out, session, { name, output: options.output, headers: !options.noHeaders, limit: options.limit })
+}
+
+function dataFormat({ output }: GetOptions): 'json' | 'yaml' {
+  return output === 'json' ? 'json' : 'yaml'
 }
 
 /** Reads a build number, with or without `#`. Throws `usage`. */
@@ -107,14 +146,15 @@ function readNumber(text: string): number {
 interface Counting {
   readonly kind: KindName
   readonly options: GetOptions
+  readonly ofView: Partial<ListQuery>
 }
 
 /** Prints how many builds have each value. Throws `usage` for other kinds. */
-async function printCounts(out: Printer, { client }: Session, { kind, options }: Counting): Promise<void> {
+async function printCounts(out: Printer, { client }: Session, { kind, options, ofView }: Counting): Promise<void> {
   const { countBy: by, output } = options
   if (kind !== 'builds' || by === undefined)
     throw fault('usage', { message: '--count-by applies to builds only.', hint: 'windlass get builds --count-by status' })
-  const { pipelines, ...filter } = buildFilterOf(options)
+  const { pipelines, ...filter } = { ...ofView, ...buildFilterOf(options) }
   const counts = await client.builds.counts({ query: { ...filter, ...defined({ pipeline: pipelines }), by } })
   if (output === 'json' || output === 'yaml') return printValue(out, counts, output)
   const { style } = out.stdout

@@ -9,11 +9,11 @@ test('accepts the filters of a kind', () => {
 })
 
 test('refuses filters of other kinds, and names the kinds that have them', () => {
-  expect(() => requireFilters('deliveries', { pipeline: ['x'], webhook: 'forge' })).toThrow(
+  expect(() => requireFilters('contexts', { pipeline: ['x'] })).toThrow(
     expect.objectContaining({
       code: 'usage',
-      message: '--pipeline does not apply to deliveries.',
-      hint: '--pipeline applies to builds, disks, triggers, cron-triggers, event-triggers.',
+      message: '--pipeline does not apply to contexts.',
+      hint: '--pipeline applies to builds, deliveries, disks, triggers, cron-triggers, event-triggers.',
     }),
   )
   expect(() => requireFilters('runtimes', { project: ['shop'], repo: 'acme/app' })).toThrow(
@@ -27,7 +27,7 @@ test('refuses filters of other kinds, and names the kinds that have them', () =>
 
 test('knows each filter of the command', () => {
   const [get] = getCommands
-  const others = ['output', 'noHeaders', 'limit', 'countBy', 'versions']
+  const others = ['output', 'noHeaders', 'limit', 'countBy', 'versions', 'history', 'version']
   for (const name of Object.keys(get?.options ?? {}).filter((option) => !others.includes(option)))
     expect(() => requireFilters('teams', { [name]: 'x' }), name).toThrow(`--${name} does not apply to teams.`)
 })

@@ -20,6 +20,7 @@ const KINDS = {
   query: ['builds', 'pipelines'],
   since: ['builds'],
   until: ['builds'],
+  view: ['builds'],
   webhook: ['deliveries'],
   repo: ['deliveries'],
 } as const satisfies Record<string, readonly KindName[]>

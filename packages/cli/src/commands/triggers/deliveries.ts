@@ -2,6 +2,7 @@ import { fault } from '@windlass/kit/faults'
 import { defined } from '@windlass/kit/defined'
 import { plural } from '@windlass/plan'
 import {
+  deliveryLabels,
   NO_BUILD_REASONS,
   type Delivery,
   type Forge,
@@ -52,16 +53,14 @@ export async function testTriggers({ args, options, out, settings }: Invocation<
   const body = readInput(args[0] ?? '').text
   const test = await openSession(settings).client.triggers.test({ body, ...defined({ forge, registry, event, pipeline }) })
   if (options.output !== undefined) await printValue(out, test, options.output)
-  else for (const line of testLines(test, out.stdout.style)) out.line(line)
+  else for (const line of testLines(test, { forge, registry }, out.stdout.style)) out.line(line)
   return test.triggers.some(({ reason }) => reason === undefined) ? EXIT.success : EXIT.failed
 }
 
-function testLines(test: TriggerTest, style: Style): string[] {
+function testLines(test: TriggerTest, sender: Pick<Delivery, 'forge' | 'registry'>, style: Style): string[] {
   const facts: [string, string][] = [
     ['Event:', test.events.join(', ')],
-    ['Repository:', test.repo ?? ''],
-    ['Branch:', test.branch ?? ''],
-    ['Commit:', test.revision ?? ''],
+    ...subjectFacts({ ...test, ...sender }),
     ['Reason:', whyOf(test)],
   ]
   return [...alignColumns(facts.filter(([, value]) => value !== '')), ...test.triggers.flatMap((one) => verdictLines(one, style))]
@@ -71,10 +70,8 @@ function factsOf(delivery: Delivery): [string, string][] {
   return [
     ['Delivery:', delivery.id],
     ['Webhook:', webhookText(delivery)],
-    ['Event:', `${delivery.event ?? ''}${delivery.isPolled === true ? ' (found by polling)' : ''}`],
-    ['Repository:', delivery.repo ?? ''],
-    ['Branch:', delivery.branch ?? ''],
-    ['Commit:', delivery.revision ?? ''],
+    ['Event:', `${delivery.event ?? ''}${delivery.isPolled === true ? ' (missed by the webhook, found by polling)' : ''}`],
+    ...subjectFacts(delivery),
     ['Status:', delivery.status],
     ['Reason:', whyOf(delivery)],
     ['Builds:', delivery.builds.join(', ')],
@@ -83,6 +80,11 @@ function factsOf(delivery: Delivery): [string, string][] {
     ['Received:', formatTime(delivery.receivedAt)],
     ['Processed:', formatTime(delivery.processedAt)],
   ]
+}
+
+function subjectFacts(of: Pick<Delivery, 'forge' | 'registry' | 'repo' | 'branch' | 'revision'>): [string, string][] {
+  const labels = deliveryLabels(of)
+  return (['repo', 'branch', 'revision'] as const).map((field) => [`${labels[field]}:`, of[field] ?? ''])
 }
 
 /** The end of a build has no webhook. */

@@ -128,6 +128,7 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     project: prepared.project?.name ?? null,
     pipeline_id: prepared.pipeline?.id ?? null,
     pipeline: prepared.pipeline?.name ?? prepared.name ?? null,
+    pipeline_version: prepared.pipeline?.revision ?? null,
     number: of.number,
     status: 'pending',
     reason: 'queued',

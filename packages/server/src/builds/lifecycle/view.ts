@@ -37,6 +37,7 @@ export function toBuild(row: BuildRow, display?: Build['display']): Build {
     ...present({
       pipeline: row.pipeline,
       pipelineId: row.pipeline_id,
+      pipelineVersion: row.pipeline_version,
       project: row.project,
       reason: row.reason,
       message: row.message,

@@ -4,7 +4,7 @@ import { formatLint } from '@windlass/pipeline'
 import { Name, PipelineInput, type Pipeline } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { placesOf, type Actor } from '../../identity/actor.ts'
+import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
 import { requireWrite } from '../../pipelines/pipeline-use.ts'
 import { createPipeline, putPipeline, removePipeline, showPipeline, showPipelines } from '../../pipelines/pipelines.ts'
 import { validateDocument } from '../../pipelines/validate-document.ts'
@@ -140,7 +140,7 @@ function writeRoutes(app: App): Route[] {
         const document = toPipelineDocument(body)
         // Without the text of the stored document, which would have to be parsed in the transaction.
         const answer = (pipeline: Pipeline): Answer => ok(toPublicShape(app, pipeline, document))
-        const creation = { input: toInput(document), authorize: requireWrite(actor) }
+        const creation = { input: toInput(document), authorize: requireWrite(actor), change: { by: nameOf(actor) } }
         return answer(await createPipeline(app, creation, (tx, created) => settle(tx, answer(created))))
       },
     }),
@@ -163,6 +163,7 @@ function writeRoutes(app: App): Route[] {
           input: toInput(toPipelineDocument(body)),
           precondition,
           authorize: requireWrite(actor),
+          change: { by: nameOf(actor) },
         })
         return ok(await toPublicPipeline(app, pipeline))
       },

@@ -3,6 +3,7 @@ import {
   page,
   PageQuery,
   Pipeline,
+  PipelineChange,
   PipelineInput,
   PipelineQuery,
   Project,
@@ -14,7 +15,7 @@ import {
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { placesOf, type Actor } from '../../identity/actor.ts'
+import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
 import { requireScope } from '../../identity/scopes.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { present } from '../../builds/lifecycle/view.ts'
@@ -47,21 +48,19 @@ export function pipelineRoutes(app: App): Route[] {
       },
     }),
     route('POST', '/v1/pipelines', {
-      summary: 'Create a pipeline',
+      summary: 'Create a pipeline; message: why, for its versions',
       allow: 'change-pipelines',
       scope: 'pipeline:write',
       project: 'handler',
       readsDocument: true,
+      query: PipelineChange,
       body: PipelineInput,
       replies: { 201: Pipeline },
-      async handle({ body, actor, settle }) {
+      async handle({ query, body, actor, settle }) {
         const answer = (pipeline: Pipeline): Answer =>
           created(pipeline, { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
-        return answer(
-          await createPipeline(app, { input: body, authorize: requireWrite(actor) }, (tx, pipeline) =>
-            settle(tx, answer(pipeline)),
-          ),
-        )
+        const creation = { input: body, authorize: requireWrite(actor), change: { by: nameOf(actor), ...query } }
+        return answer(await createPipeline(app, creation, (tx, pipeline) => settle(tx, answer(pipeline))))
       },
     }),
     route('GET', '/v1/pipelines/{name}', {
@@ -77,21 +76,24 @@ export function pipelineRoutes(app: App): Route[] {
       },
     }),
     route('PUT', '/v1/pipelines/{name}', {
-      summary: 'Create or replace a pipeline; If-Match and If-None-Match protect against concurrent changes',
+      summary:
+        'Create or replace a pipeline; If-Match and If-None-Match protect against concurrent changes; message: why, for its versions',
       allow: 'change-pipelines',
       scope: 'pipeline:write',
       project: 'pipeline',
       params: ByName,
       readsDocument: true,
+      query: PipelineChange,
       body: PipelineInput,
       replies: { 200: Pipeline, 201: Pipeline },
-      async handle({ params, body, actor, headers }) {
+      async handle({ params, query, body, actor, headers }) {
         const precondition = { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
         const { pipeline, isNew } = await putPipeline(app, {
           name: params.name,
           input: body,
           precondition,
           authorize: requireWrite(actor),
+          change: { by: nameOf(actor), ...query },
         })
         const shown = { ...pipeline, ...(await findProblems(app, pipeline)) }
         return isNew ? created(shown, { etag: etag(pipeline) }) : ok(shown, { etag: etag(pipeline) })

@@ -4,7 +4,7 @@ import { ApiKey, ApiKeyCreated, ApiKeyInput, Bootstrap, page, PROTOCOL_VERSION, 
 import type { App } from '../../app.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import { createFirstKey } from '../../identity/first-key.ts'
-import type { Actor } from '../../identity/actor.ts'
+import { nameOf, type Actor } from '../../identity/actor.ts'
 import { createKey, deleteKey, listKeys, requireOwner } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
 import { hasCredentials } from '../../store/account/api-keys.ts'
@@ -66,7 +66,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       async handle({ body, actor, settle }) {
         requireGrantable(actor, body)
         const owner = await requireOwner(app, actor, body)
-        return created(await createKey(app, { ...body, owner }, (tx, key) => settle(tx, created(key))))
+        return created(await createKey(app, { ...body, owner, createdBy: nameOf(actor) }, (tx, key) => settle(tx, created(key))))
       },
     }),
     route('DELETE', '/v1/keys/{name}', {

@@ -55,6 +55,18 @@ export async function listPipelinesOfProjects(
   return query.selectFrom('pipeline').select(['id', 'project_id']).where('project_id', 'in', projectIds).execute()
 }
 
+/** Lists the pipelines that name a runtime, and locks them in the order of their ids. */
+export async function listPipelinesOfRuntime(tx: Tx, accountId: string, runtime: string): Promise<PipelineRow[]> {
+  return tx.query
+    .selectFrom('pipeline')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('runtime', '=', runtime)
+    .orderBy('id')
+    .$call(tx.forUpdate)
+    .execute()
+}
+
 export interface PageFilter {
   readonly accountId: string
   readonly after: string | undefined

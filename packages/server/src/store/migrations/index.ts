@@ -47,6 +47,9 @@ import { pipelineRoles } from './057-pipeline-roles.ts'
 import { projectQuotas } from './058-project-quotas.ts'
 import { marks } from './061-marks.ts'
 import { gitLogins } from './068-git-logins.ts'
+import { pipelineVersions } from './069-pipeline-versions.ts'
+import { preferences } from './070-preferences.ts'
+import { keyAuthor } from './071-key-author.ts'
 import { disks } from './072-disks.ts'
 import { checks } from './073-checks.ts'
 import { contextAuthor } from './074-context-author.ts'
@@ -103,6 +106,9 @@ export const migrations: Record<string, Migration> = {
   '064-samples': samples,
   '061-marks': marks,
   '068-git-logins': gitLogins,
+  '069-pipeline-versions': pipelineVersions,
+  '070-preferences': preferences,
+  '071-key-author': keyAuthor,
   '072-disks': disks,
   '073-checks': checks,
   '074-context-author': contextAuthor,

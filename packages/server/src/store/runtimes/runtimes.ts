@@ -93,16 +93,6 @@ export async function findRuntimeVersion(
     .executeTakeFirst()
 }
 
-/** Removes the runtime from the pipelines that use it, so that they run on the default one. */
-export async function unpinPipelines(tx: Tx, accountId: string, runtime: string): Promise<void> {
-  await tx.query
-    .updateTable('pipeline')
-    .set({ runtime: null })
-    .where('account_id', '=', accountId)
-    .where('runtime', '=', runtime)
-    .execute()
-}
-
 /** Lists the layers that replace built-in ones. */
 export async function listBaseLayers(query: Query, accountId: string): Promise<BaseLayerRow[]> {
   return query.selectFrom('base_layer').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
