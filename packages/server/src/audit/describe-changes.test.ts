@@ -9,5 +9,7 @@ test('names the fields that differ, with their values before and after', () => {
 })
 
 test('a new thing has no values before and no empty ones, and long values are cut', () => {
-  expect(describeChanges('push', undefined, { branch: 'x'.repeat(100), disabled: false, contexts: [] })).toBe(`push, new: branch ${'x'.repeat(80)}…`)
+  expect(describeChanges('push', undefined, { branch: 'x'.repeat(100), disabled: false, contexts: [] })).toBe(
+    `push, new: branch ${'x'.repeat(80)}…`,
+  )
 })
