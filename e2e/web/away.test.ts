@@ -26,7 +26,7 @@ test('a server that ends and starts again: a bar says so, reading goes on, and i
   await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
   const { page } = opened
   await page.goto(`/builds/${build.id}`)
-  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+  await page.getByRole('region', { name: 'Why it failed' }).getByText('expected 19 to be 7').waitFor()
   await own.server.close()
   await page.getByText('The server has not answered since').waitFor()
   const restart = page.getByRole('button', { name: 'Restart from unit_tests' })
