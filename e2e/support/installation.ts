@@ -196,28 +196,49 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
   return path
 }
 
+export interface RestartableOptions {
+  /** Whether it is started again when it ends by itself, as Kubernetes does with the container of a pod. False by default. */
+  readonly asPod?: boolean
+}
+
 /** Starts a program of the project. It is ready when a URL responds, or when `ready` returns true. */
 export async function restartable(
   name: ProgramName,
   ready: string | (() => Promise<boolean>),
   env: Record<string, string>,
+  { asPod = false }: RestartableOptions = {},
 ): Promise<Restartable> {
-  const launch = (): Promise<Service> =>
-    startService({
+  let service: Service
+  let isWanted = true
+  let restart = Promise.resolve()
+  const start = async (): Promise<void> => {
+    isWanted = true
+    service = await startService({
       command: NODE,
       args: [programFile(name)],
       env,
       ready: typeof ready === 'string' ? () => isOk(ready) : ready,
     })
-  let service = await launch()
+    if (asPod) void keep(service)
+  }
+  const keep = async (running: Service): Promise<void> => {
+    await running.ended()
+    if (!isWanted) return
+    restart = start()
+    // `kill9` reports it.
+    restart.catch(() => undefined)
+  }
+  await start()
   return {
-    kill9: () => service.stop('SIGKILL'),
+    kill9: async () => {
+      isWanted = false
+      await restart
+      await service.stop('SIGKILL')
+    },
     signal: (name) => service.signal(name),
     ended: () => service.ended(),
     pid: () => service.pid,
-    start: async () => {
-      service = await launch()
-    },
+    start,
     log: () => service.log(),
   }
 }

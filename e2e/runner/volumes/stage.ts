@@ -13,6 +13,8 @@ import { applyRoles } from '../../support/roles.ts'
 const rbacFile = join(import.meta.dirname, '../../../packages/volumes/rbac/provisioner.yaml')
 const ACCOUNT = 'volume-provisioner-runner'
 const ROLE = 'windlass-volume-provisioner'
+/** Duration of the lease of the provisioner. */
+export const LEASE_SECONDS = 3
 
 export interface ClaimOptions {
   readonly name: string
@@ -88,15 +90,17 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
   }
   await makeClass(className)
   const port = await freePort()
-  const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, {
+  const settings = {
     WINDLASS_PROVISIONER_KUBECONFIG: kubeconfig,
     WINDLASS_PROVISIONER_PORT: String(port),
-    WINDLASS_PROVISIONER_LEASE_SECONDS: '3',
+    WINDLASS_PROVISIONER_LEASE_SECONDS: String(LEASE_SECONDS),
     WINDLASS_PROVISIONER_RESYNC_SECONDS: '5',
     WINDLASS_PROVISIONER_HELPER_IMAGE: images['WINDLASS_IMAGE'] ?? '',
     PROVISIONER_NAME: provisionerName,
     ...env,
-  })
+  }
+  // It ends when it loses its lease, which happens on a busy machine.
+  const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, settings, { asPod: true })
   const find = async (kind: string, name: string): Promise<unknown> => {
     const text = await kubectl('get', kind, name, '--ignore-not-found', '--output', 'json')
     return text === '' ? undefined : JSON.parse(text)
