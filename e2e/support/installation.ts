@@ -209,10 +209,11 @@ export async function restartable(
   { asPod = false }: RestartableOptions = {},
 ): Promise<Restartable> {
   let service: Service
-  let isWanted = true
   let restart = Promise.resolve()
+  /** The output of the processes that were replaced. */
+  let earlier = ''
+  const killed = new WeakSet<Service>()
   const start = async (): Promise<void> => {
-    isWanted = true
     service = await startService({
       command: NODE,
       args: [programFile(name)],
@@ -223,23 +224,23 @@ export async function restartable(
   }
   const keep = async (running: Service): Promise<void> => {
     await running.ended()
-    if (!isWanted) return
-    restart = start()
+    if (killed.has(running)) return
+    restart = start().then(() => void (earlier += running.log()))
     // `kill9` reports it.
     restart.catch(() => undefined)
   }
   await start()
   return {
     kill9: async () => {
-      isWanted = false
       await restart
+      killed.add(service)
       await service.stop('SIGKILL')
     },
     signal: (name) => service.signal(name),
     ended: () => service.ended(),
     pid: () => service.pid,
     start,
-    log: () => service.log(),
+    log: () => earlier + service.log(),
   }
 }
 

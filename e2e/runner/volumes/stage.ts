@@ -13,8 +13,8 @@ import { applyRoles } from '../../support/roles.ts'
 const rbacFile = join(import.meta.dirname, '../../../packages/volumes/rbac/provisioner.yaml')
 const ACCOUNT = 'volume-provisioner-runner'
 const ROLE = 'windlass-volume-provisioner'
-/** Duration of the lease of the provisioner. */
-export const LEASE_SECONDS = 3
+/** Duration of the lease of the provisioner: short, because tests wait for it after a kill, but not so short that a busy machine misses it. */
+export const LEASE_SECONDS = 10
 
 export interface ClaimOptions {
   readonly name: string
@@ -99,7 +99,7 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     PROVISIONER_NAME: provisionerName,
     ...env,
   }
-  // It ends when it loses its lease, which happens on a busy machine.
+  // It ends when it loses its lease.
   const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, settings, { asPod: true })
   const find = async (kind: string, name: string): Promise<unknown> => {
     const text = await kubectl('get', kind, name, '--ignore-not-found', '--output', 'json')
@@ -123,9 +123,11 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     volume,
     claim: (options) => cluster.apply(claimObject(options, { namespace, className })),
     bound: (name) =>
-      eventually(`the claim ${name} is bound\n${provisioner.log()}`, async () => {
+      eventually(`the claim ${name} is bound`, async () => {
         const claim = ClaimState.parse(await find('persistentvolumeclaim', name))
         return claim.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
+      }).catch((error: unknown) => {
+        throw new Error(`${String(error)}\n${provisioner.log()}`, { cause: error })
       }),
     async release(name) {
       const { spec } = ClaimState.parse(await find('persistentvolumeclaim', name))
