@@ -59,7 +59,7 @@ test('of many concurrent claims one gets the free disk, the others a new one eac
   await stage.release('v3-0')
   const claims = [1, 2, 3, 4, 5, 6].map((n) => `v3-${n}`)
   await Promise.all(claims.map((name) => stage.claim({ name, labels: pool('v3'), annotations: within() })))
-  const disks = await Promise.all(claims.map(async (name) => (await stage.bound(name)).metadata.name))
+  const disks = await stage.allBound(claims)
   expect(new Set(disks).size).toBe(6)
   expect(disks).toContain(free)
 })
@@ -178,7 +178,7 @@ test('when the provisioner is killed during a burst of claims, each gets its own
   await stage.provisioner.kill9()
   await made
   await stage.provisioner.start()
-  const disks = await Promise.all(names.map(async (name) => (await stage.bound(name)).metadata.name))
+  const disks = await stage.allBound(names)
   expect(new Set(disks).size).toBe(names.length)
   const all = await stage.kubectl(
     'get',

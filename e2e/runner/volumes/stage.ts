@@ -50,6 +50,8 @@ export interface Stage extends AsyncDisposable {
   claim(options: ClaimOptions): Promise<void>
   /** Returns the volume of a claim once it is bound. */
   bound(name: string): Promise<Volume>
+  /** Returns the names of the volumes of claims once all are bound. One call asks for all: a poll for each would take the processor from the provisioner. */
+  allBound(names: readonly string[]): Promise<string[]>
   /** Deletes a claim and waits until its volume is free. */
   release(name: string): Promise<void>
   volume(name: string): Promise<Volume | undefined>
@@ -109,6 +111,9 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     const found = await find('persistentvolume', name)
     return found === undefined ? undefined : toVolume(Object(found))
   }
+  const orWithLog = (error: unknown): never => {
+    throw new Error(`${String(error)}\n${provisioner.log()}`, { cause: error })
+  }
   const stage: Stage = {
     cluster,
     namespace,
@@ -126,9 +131,14 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
       eventually(`the claim ${name} is bound`, async () => {
         const claim = ClaimState.parse(await find('persistentvolumeclaim', name))
         return claim.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
-      }).catch((error: unknown) => {
-        throw new Error(`${String(error)}\n${provisioner.log()}`, { cause: error })
-      }),
+      }).catch(orWithLog),
+    allBound: (names) =>
+      eventually('all claims are bound', async () => {
+        const text = await kubectl('get', 'persistentvolumeclaims', ...names, '--output', 'json')
+        const { items } = z.object({ items: z.array(ClaimState) }).parse(JSON.parse(text))
+        if (items.some(({ status }) => status.phase !== 'Bound')) return undefined
+        return items.map(({ spec }) => spec.volumeName ?? '')
+      }).catch(orWithLog),
     async release(name) {
       const { spec } = ClaimState.parse(await find('persistentvolumeclaim', name))
       await kubectl('delete', 'persistentvolumeclaim', name)
