@@ -18,7 +18,9 @@ let build: Build
 beforeAll(async () => {
   web = await openWebScene()
   folder = await memoryFolder('windlass-web-')
+  await web.server.admin.contexts.create({ name: 'shared', type: 'config', isDefault: false, data: { A: '1' } })
   await passBuild(web.server, { branch: 'next' })
+  await passBuild(web.server, { pipeline: 'demo/app', document: undefined })
   build = await failBuild(web.server, { pipeline: 'demo/app', document: undefined })
 })
 afterAll(async () => {
