@@ -6,7 +6,6 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
-import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { useOff } from '../shell/use-off.ts'
 import { tell } from '../shell/toasts.tsx'
@@ -26,9 +25,10 @@ export function CapacityDialog({ name, onClose }: CapacityProps): ReactElement {
   const isRead = own.data !== undefined && merged.data !== undefined
   return (
     <>
-      {!isRead && (
+      {/* No dialog while it is read: closing that one would take the focus from the form. */}
+      {!isRead && error !== null && (
         <Dialog isOpen onClose={onClose} title={`Capacity of ${name}`}>
-          {error === null ? <Loading rows={2} what="the runtime" /> : <Problem error={error} />}
+          <Problem error={error} />
         </Dialog>
       )}
       {isRead && <CapacityForm key={name} runtime={own.data} merged={merged.data} onClose={onClose} />}
