@@ -1,4 +1,5 @@
 /** The editor of documents in Chromium against a real server, compared with the command line. */
+import { pathOf, ROUTES } from '@windlass/client'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -186,7 +187,7 @@ test('completion offers the fields of the step, its other steps and variables wi
   })
   await using opened = await web.open()
   const { page, seen } = opened
-  const planned = page.waitForResponse('**/v1/plan')
+  const planned = page.waitForResponse(`**${pathOf(ROUTES.builds.preview)}`)
   await openEditor(page, 'demo/complete')
   await planned
   const options = page.locator('.cm-tooltip-autocomplete li')
