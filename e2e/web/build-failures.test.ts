@@ -166,7 +166,7 @@ test('only what is new shows exactly the 14 lines that the last green log lacks 
     `[12:0${run}:${String(index % 60).padStart(2, '0')}] task ${index * run} wrote /tmp/x${run}/${index}.o in ${run}.${index} s\n`
   const log = (run: number): string[] => Array.from({ length: 1_000 }, (_, index) => line(run, index))
   const failed = log(2)
-  for (const [index, letter] of [...'abcdefghijklmn'].entries())
+  for (const [index, letter] of Array.from('abcdefghijklmn').entries())
     failed.splice(index * 61 + index, 0, `assertion of ${letter}x failed\n`)
   const pipeline = { pipeline: 'demo/app', document: undefined, branch: 'new-lines' }
   await playBuild(scene, pipeline, { lint: { output: log(1).join('') } })
@@ -181,7 +181,7 @@ test('only what is new shows exactly the 14 lines that the last green log lacks 
   await expect.poll(() => list.getByRole('listitem').count()).toBe(14)
   const texts = await list.getByRole('listitem').allTextContents()
   expect(texts.map((text) => text.replace(/^\d+/, ''))).toEqual(
-    [...'abcdefghijklmn'].map((letter) => `assertion of ${letter}x failed`),
+    Array.from('abcdefghijklmn').map((letter) => `assertion of ${letter}x failed`),
   )
   await list.getByRole('button', { name: 'Show line 63 in the log' }).click()
   const row = page.getByRole('row').filter({ hasText: 'assertion of bx failed' })

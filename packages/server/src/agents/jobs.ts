@@ -8,7 +8,7 @@ import { jobTopic, lockJob, updateJob } from '../store/runtimes/agent-jobs.ts'
 import { taskTopic } from '../store/runtimes/tasks.ts'
 import type { AgentJobRow, AgentRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { requireEpoch } from '../tasks/claim.ts'
+import { requireEpoch } from './require-epoch.ts'
 import { describeCheck, storeChecks } from './checks.ts'
 
 /** Failures after which a check is given up. The removal of a disk is repeated until it succeeds. */

@@ -9,7 +9,7 @@ import { isOnline, listAgents, lockAgent, updateAgent } from '../store/runtimes/
 import { deleteDisk, insertDisks, lockDisks, updateDisk } from '../store/runtimes/disks.ts'
 import type { AgentRow, DiskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { requireEpoch } from '../tasks/claim.ts'
+import { requireEpoch } from '../agents/require-epoch.ts'
 
 /** Stores a report. Throws `agent-fenced` for an earlier process. */
 export async function takeDiskReport(app: App, agentId: string, report: DiskReport): Promise<void> {

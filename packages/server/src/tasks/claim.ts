@@ -1,11 +1,11 @@
 /** Claiming of tasks by agents: a held poll that is woken by new tasks. */
-import { defined, fault } from '@windlass/kit'
+import { defined } from '@windlass/kit'
 import { JOBS_FEATURE, type AgentJob, type ClaimRequest, type StartTask, type Task } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { toAgentJob } from '../agents/jobs.ts'
+import { readAgent, requireEpoch } from '../agents/require-epoch.ts'
 import { claimJobs, nextJobAt } from '../store/runtimes/agent-jobs.ts'
-import { calledAt, findAgentById, updateAgent } from '../store/runtimes/agents.ts'
 import { findAttempt } from '../store/builds/attempts.ts'
 import type { AgentRow } from '../store/schema.ts'
 import { claimTasks, nextTaskAt, taskTopic, type TaskRecord } from '../store/runtimes/tasks.ts'
@@ -14,9 +14,6 @@ import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { engineUrlOf } from './engine-url.ts'
 import { readStartPayload, readStopPayload } from './payload.ts'
 import { bootstrapOf, renderPair, renderTask } from './render.ts'
-
-/** Minimum time between two updates of an agent's `last_seen_at`. Milliseconds. */
-export const UPDATE_EVERY_MS = 5000
 
 export interface Claimed {
   readonly tasks: Task[]
@@ -62,23 +59,6 @@ async function nextJobDue(app: App, agentId: string): Promise<number> {
 async function claimJobsNow(app: App, agent: AgentRow): Promise<AgentJob[]> {
   const rows = await app.store.write((tx) => claimJobs(tx, agent.id, app.clock.now()))
   return Promise.all(rows.map((row) => toAgentJob(app, agent, row)))
-}
-
-/** Returns the agent and updates when it was last seen. Throws `agent-fenced` if the epoch is not the current one. */
-export async function requireEpoch(app: App, agentId: string, epoch: number): Promise<AgentRow> {
-  const agent = await readAgent(app, agentId, epoch)
-  const now = app.clock.now()
-  if (agent.last_seen_at === null || now - agent.last_seen_at >= Math.min(UPDATE_EVERY_MS, app.timings.agentLeaseMs / 4)) {
-    await app.store.write((tx) => updateAgent(tx, agentId, calledAt(agent, now, app.timings)))
-  }
-  return agent
-}
-
-async function readAgent(app: App, agentId: string, epoch: number): Promise<AgentRow> {
-  const agent = await findAgentById(app.store.query, agentId)
-  if (agent === undefined) throw fault('unauthenticated', { message: 'The agent of this token was deleted.' })
-  if (agent.epoch !== epoch) throw fault('agent-fenced')
-  return agent
 }
 
 /** Returns the time until the next queued task or expired lease is due. Zero or negative if one is due now. Milliseconds. */

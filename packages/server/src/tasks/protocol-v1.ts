@@ -22,7 +22,7 @@ import {
   updateTask,
   type TaskRecord,
 } from '../store/runtimes/tasks.ts'
-import { UPDATE_EVERY_MS } from './claim.ts'
+import { UPDATE_EVERY_MS } from '../agents/require-epoch.ts'
 import { readStopPayload } from './payload.ts'
 import { noteUnreported, takeStatus } from './protocol-v1-reports.ts'
 import { namesOf, renderTask } from './render.ts'

@@ -16,7 +16,7 @@ import { storeFaultOf } from '../store/database/transient.ts'
 import type { Tx } from '../store/store.ts'
 import { extendLeases, findTask, lockTask, taskTopic, updateTask, type TaskRecord } from '../store/runtimes/tasks.ts'
 import { PAIR_ATTEMPT, saysEngineRuns, takePairFact, takePairReport } from '../warm/pairs.ts'
-import { requireEpoch } from './claim.ts'
+import { requireEpoch } from '../agents/require-epoch.ts'
 
 /** Failures of a start task after which the attempt is lost. */
 const MAX_START_FAILURES = 5

@@ -28,7 +28,7 @@ import { answerOf, describeDelivery, lookOfDelivery } from './outcome.ts'
 import { deliveryQueries } from './queries.ts'
 
 export function DeliveryScreen(): ReactElement {
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const { data, error, isPending, refetch } = useQuery(deliveryQueries.one(id))
   const title = data === undefined ? 'Delivery' : titleOf(data)
   return (

@@ -161,7 +161,7 @@ function listProblems(checked: Checked | undefined, answer: PlanAnswer | undefin
   const further = (answer?.problems ?? []).filter(({ line, column, message }) => !known.has(`${line} ${column} ${message}`))
   return [
     ...own,
-    ...further.map(({ severity = 'error', line, column, code, message, hint }) => ({
+    ...further.map(({ severity, line, column, code, message, hint }) => ({
       severity,
       line,
       column,

@@ -112,7 +112,8 @@ const NUMBERS: readonly (readonly [keyof SettingsForm, string, boolean])[] = [
 /** Returns what is wrong with a form, or undefined. */
 export function findWrong(form: SettingsForm): string | undefined {
   const number = NUMBERS.find(([name, , isSigned]) => {
-    const text = String(form[name]).trim()
+    const value = form[name]
+    const text = typeof value === 'string' ? value.trim() : ''
     return text !== '' && !(isSigned ? /^-?\d{1,7}$/ : /^\d{1,7}$/).test(text)
   })
   if (number !== undefined) return `${number[1]} must be a whole number.`

@@ -93,7 +93,7 @@ function onKey(event: KeyboardEvent): void {
   const key = nameOfKey(event)
   // Escape and Enter are not characters, so the switch for single keys does not concern them.
   const isSingle = !key.startsWith('Ctrl+') && !key.startsWith('Alt+')
-  const isCharacter = isSingle && [...event.key].length === 1
+  const isCharacter = isSingle && Array.from(event.key).length === 1
   const isCovered = document.querySelector('[role="dialog"], [role="menu"]') !== null
   if (isSingle && ((isCharacter && !singleKeys.get()) || isTyping(event) || isCovered)) return
   const sequence = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ${key}` : undefined
