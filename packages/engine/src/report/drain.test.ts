@@ -521,7 +521,7 @@ test('continues after the acknowledged bytes if a frame ahead was refused before
   await finish(journal)
   await drain.finish()
   expect(target.streams.get('step/a')?.equals(output)).toBe(true)
-  expect(refusals).toBeGreaterThan(10)
+  expect(refusals).toBeGreaterThan(0)
   // Nothing that was acknowledged is sent again.
   expect(target.frames.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)).toBe(output.length)
 }, 30_000)

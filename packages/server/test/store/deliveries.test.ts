@@ -67,13 +67,15 @@ describe.each(DATABASES)('deliveries on $name', ({ open }) => {
 
   test('lists deliveries by pipeline, branch, reason and whether they built', async () => {
     await using held = await openTestApp(database)
-    const { app } = held
+    const { app, clock } = held
     const webhook = await addWebhook(app)
     for (const name of ['a/main', 'a/dev']) await addPipeline(app, name)
     await addTrigger(app, 'a/main', { branchRegex: '/^main$/' })
     await deliver(app, webhook, githubPush())
     await processDeliveries(app)
     await addTrigger(app, 'a/dev', { branchRegex: 'next' })
+    // Ids of the same second have no order.
+    clock.advance(1_000)
     await deliver(app, webhook, githubPush({ ref: 'refs/heads/dev' }))
     await processDeliveries(app)
     const branches = async (query: object): Promise<(string | undefined)[]> =>
