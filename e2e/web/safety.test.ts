@@ -6,9 +6,9 @@ import type { Browser, Page } from 'playwright-core'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium } from './support/chromium.ts'
 import { seedInbox, type Inbox } from './support/inbox-seeds.ts'
-import { OUTPUT_PAYLOADS, PAYLOADS, TERMINAL_PAYLOADS } from './support/payloads.ts'
+import { OUTPUT_PAYLOADS, PAYLOADS } from './support/payloads.ts'
 import { DOCUMENT, failBuild, runBuild } from './support/seeds.ts'
-import { holdBuild, openTerminal, screenOf } from './support/terminal-scene.ts'
+import { holdBuild } from './support/terminal-scene.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -119,66 +119,6 @@ test(
     await scene.admin.settings.put({ ...settings, pauseBuilds: false })
   },
 )
-
-/** Width of a cell of the terminal, nearly. Pixels. */
-const CELL_PX = 7.8
-
-test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal have no effect outside of it (W092)`, async () => {
-  const held = await holdBuild(scene)
-  await using opened = await openPage(
-    browser,
-    { url: scene.server.url, key: scene.adminToken },
-    { permissions: ['clipboard-read', 'clipboard-write'] },
-  )
-  const { page, seen } = opened
-  const opens: string[] = []
-  page.context().on('page', (other) => opens.push(other.url()))
-  await page.addInitScript(() => {
-    window.open = (address) => {
-      document.documentElement.dataset['opened'] = String(address)
-      return null
-    }
-  })
-  const { shell, frame } = await openTerminal(page, held)
-  await using _shell = shell
-  await frame.getByRole('textbox').focus()
-  await page.evaluate(() => navigator.clipboard.writeText('what was there'))
-  const title = await page.title()
-  const inner = await frame.locator('html').evaluate(() => document.title)
-  await shell.say(`${[...PAYLOADS, ...OUTPUT_PAYLOADS, ...TERMINAL_PAYLOADS].join('\r\n')}\r\n`)
-  await shell.say(
-    '\u001Bc\u001B]8;;javascript:window.__breach=1\u0007script\u001B]8;;\u0007 \u001B]8;;http://attacker.invalid/\u0007web\u001B]8;;\u0007 end',
-  )
-  await expect.poll(() => screenOf(frame)).toBe('script web end')
-  const { x = 0, y = 0 } = (await frame.locator('.xterm-rows > div').first().boundingBox()) ?? {}
-  const click = async (column: number, modifiers: readonly string[] = []): Promise<void> => {
-    const place = [x + column * CELL_PX, y + CELL_PX] as const
-    for (const key of modifiers) await page.keyboard.down(key)
-    await page.mouse.move(...place)
-    await page.mouse.click(...place)
-    for (const key of modifiers) await page.keyboard.up(key)
-  }
-  await click(2)
-  await click(2, ['Control'])
-  await click(8)
-  expect(await page.title()).toBe(title)
-  for (const part of [page.mainFrame(), ...page.mainFrame().childFrames()])
-    expect(
-      await part.evaluate(() => [
-        '__breach' in window,
-        document.documentElement.dataset['opened'],
-        document.querySelectorAll('form[action], object, embed, base').length,
-      ]),
-    ).toEqual([false, undefined, 0])
-  expect(await frame.locator('html').evaluate(() => document.title)).toBe(inner)
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('what was there')
-  expect(opens).toEqual([])
-  // A link to the web opens, but only with Ctrl, and after its address is shown.
-  await click(8, ['Control'])
-  await frame.getByText('Ctrl-click opens http://attacker.invalid/').waitFor()
-  expect(await frame.locator('html').evaluate((html) => html.dataset['opened'])).toBe('http://attacker.invalid/')
-  expect(seen).toEqual([])
-})
 
 /** A pipeline whose document and reasons of changes are hostile texts. */
 async function putHostileVersions({ admin }: HttpScene): Promise<void> {
