@@ -196,29 +196,51 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
   return path
 }
 
+export interface RestartableOptions {
+  /** Whether it is started again when it ends by itself, as Kubernetes does with the container of a pod. False by default. */
+  readonly asPod?: boolean
+}
+
 /** Starts a program of the project. It is ready when a URL responds, or when `ready` returns true. */
 export async function restartable(
   name: ProgramName,
   ready: string | (() => Promise<boolean>),
   env: Record<string, string>,
+  { asPod = false }: RestartableOptions = {},
 ): Promise<Restartable> {
-  const launch = (): Promise<Service> =>
-    startService({
+  let service: Service
+  let restart = Promise.resolve()
+  /** The output of the processes that were replaced. */
+  let earlier = ''
+  const killed = new WeakSet<Service>()
+  const start = async (): Promise<void> => {
+    service = await startService({
       command: NODE,
       args: [programFile(name)],
       env,
       ready: typeof ready === 'string' ? () => isOk(ready) : ready,
     })
-  let service = await launch()
+    if (asPod) void keep(service)
+  }
+  const keep = async (running: Service): Promise<void> => {
+    await running.ended()
+    if (killed.has(running)) return
+    restart = start().then(() => void (earlier += running.log()))
+    // `kill9` reports it.
+    restart.catch(() => undefined)
+  }
+  await start()
   return {
-    kill9: () => service.stop('SIGKILL'),
+    kill9: async () => {
+      await restart
+      killed.add(service)
+      await service.stop('SIGKILL')
+    },
     signal: (name) => service.signal(name),
     ended: () => service.ended(),
     pid: () => service.pid,
-    start: async () => {
-      service = await launch()
-    },
-    log: () => service.log(),
+    start,
+    log: () => earlier + service.log(),
   }
 }
 

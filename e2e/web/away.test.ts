@@ -26,7 +26,7 @@ test('a server that ends and starts again: a bar says so, reading goes on, and i
   await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
   const { page } = opened
   await page.goto(`/builds/${build.id}`)
-  await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+  await page.getByRole('region', { name: 'Why it failed' }).getByText('expected 19 to be 7').waitFor()
   await own.server.close()
   await page.getByText('The server has not answered since').waitFor()
   const restart = page.getByRole('button', { name: 'Restart from unit_tests' })
@@ -125,4 +125,23 @@ test('a part of an older page loads the page again at the same address, once (W0
   await page.unroute(VIEWER)
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('region', { name: 'Why it failed' }).waitFor()
+})
+
+test('styles of a part that do not arrive are asked for again', async () => {
+  await using own = await openHttpScene()
+  const build = await failBuild(own)
+  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  const { page } = opened
+  let asked = 0
+  await page.route('**/assets/build-screen-*.css', (route) => {
+    asked += 1
+    return asked === 1 ? route.abort() : route.continue()
+  })
+  await page.goto(`/builds/${build.id}`)
+  const card = page.getByRole('region', { name: 'Why it failed' })
+  await card.waitFor()
+  expect(asked).toBe(2)
+  expect(await card.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).borderTopWidth)).toBe(
+    '1px',
+  )
 })

@@ -3,6 +3,7 @@ import type { PlanStep } from '@windlass/plan'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import type { HttpScene } from '../../packages/server/test/support/http-scene.ts'
+import { processorTime } from './support/processor-time.ts'
 import { begin, endStep, failBuild, passBuild, playBuild, runStep, startBuild } from './support/seeds.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
@@ -84,13 +85,15 @@ test.each([
     // The page itself is in the cache of the browser.
     await page.goto('/builds')
     await page.getByRole('heading', { name: 'Builds', exact: true }).waitFor()
-    const from = performance.now()
-    await page.goto(`/builds/${id}`)
     const card = page.getByRole('region', { name: 'Why it failed' })
-    await card.getByRole('heading', { name }).waitFor()
     const lines = card.getByRole('list', { name: `Last lines of ${name}` })
-    await lines.getByText('output 40').waitFor()
-    expect(performance.now() - from).toBeLessThan(2_000)
+    const took = await processorTime(page, async () => {
+      await page.goto(`/builds/${id}`)
+      await card.getByRole('heading', { name }).waitFor()
+      await lines.getByText('output 40').waitFor()
+    })
+    // Leaves half of the 2 s to the server and the way.
+    expect(took).toBeLessThan(1_000)
     expect(await lines.getByRole('listitem').count()).toBe(10)
     await card.getByText('The command itself failed').waitFor()
     await page.getByText(`step ${name}: exit code 3`).waitFor()
@@ -143,12 +146,13 @@ test('the card and the log of a failed step open at its first problem, and e and
   await page.goto(`/builds/${build.id}/steps/lint`)
   await page.getByText('error TS2322').first().waitFor()
   await expect.poll(() => problemsInView(page)).toEqual({ lines: ['2001'], current: '2001' })
-  const from = performance.now()
-  await page.keyboard.press('e')
-  await expect.poll(() => problemsInView(page)).toEqual({ lines: ['4002'], current: '4002' })
-  expect(performance.now() - from).toBeLessThan(1_000)
-  await page.keyboard.press('Shift+e')
-  await expect.poll(() => problemsInView(page)).toEqual({ lines: ['2001'], current: '2001' })
+  const took = await processorTime(page, async () => {
+    await page.keyboard.press('e')
+    await expect.poll(() => problemsInView(page), { interval: 20 }).toEqual({ lines: ['4002'], current: '4002' })
+    await page.keyboard.press('Shift+e')
+    await expect.poll(() => problemsInView(page), { interval: 20 }).toEqual({ lines: ['2001'], current: '2001' })
+  })
+  expect(took).toBeLessThan(1_000)
   await page.getByRole('button', { name: 'Problems 2' }).waitFor()
   expect(seen).toEqual([])
 })

@@ -18,7 +18,9 @@ let build: Build
 beforeAll(async () => {
   web = await openWebScene()
   folder = await memoryFolder('windlass-web-')
+  await web.server.admin.contexts.create({ name: 'shared', type: 'config', isDefault: false, data: { A: '1' } })
   await passBuild(web.server, { branch: 'next' })
+  await passBuild(web.server, { pipeline: 'demo/app', document: undefined })
   build = await failBuild(web.server, { pipeline: 'demo/app', document: undefined })
 })
 afterAll(async () => {
@@ -43,18 +45,28 @@ async function run(line: string): Promise<{ readonly code: number; readonly outp
   return { code: code ?? -1, output }
 }
 
-test.each(SCREENS.flatMap(({ name, path, command }) => (command === undefined ? [] : [{ name, path, command }])))(
-  'the screen "$name" shows the command `$command` (W098)',
-  async ({ path, command }) => {
-    await using opened = await web.open()
-    const { page } = opened
-    await page.goto(path({ build: build.id }))
-    await page.locator('main').getByText(command, { exact: true }).waitFor()
-    if (command.startsWith('windlass run')) return
-    const { code, output } = await run(command)
-    expect({ code, output }).toMatchObject({ code: 0 })
-  },
-)
+/** Screens that only this test visits. */
+const MORE = [
+  ['deliveries', 'windlass get deliveries'],
+  ['contexts', 'windlass get contexts'],
+  ['access/people', 'windlass get users'],
+  ['access/keys', 'windlass get keys'],
+  ['access/audit', 'windlass audit list'],
+  ['pipelines/demo/app/-/history', 'windlass get pipelines demo/app --history'],
+] as const
+
+test.each([
+  ...SCREENS.flatMap(({ name, path, command }) => (command === undefined ? [] : [{ name, path, command }])),
+  ...MORE.map(([name, command]) => ({ name, path: () => `/${name}`, command })),
+])('the screen "$name" shows the command `$command` (W098)', async ({ path, command }) => {
+  await using opened = await web.open()
+  const { page } = opened
+  await page.goto(path({ build: build.id }))
+  await page.locator('main').getByText(command, { exact: true }).waitFor()
+  if (command.startsWith('windlass run')) return
+  const { code, output } = await run(command)
+  expect({ code, output }).toMatchObject({ code: 0 })
+})
 
 test('the command of the list prints the builds of the list, in their order (W098)', async () => {
   await using opened = await web.open()
@@ -86,6 +98,7 @@ test('the commands of the actions of a build are shown, and restart and terminat
     `windlass restart ${build.id}`,
     `windlass restart ${build.id} --from-failed`,
     `windlass restart ${build.id} --from unit_tests`,
+    `windlass restart ${build.id} --debug`,
   ])
   for (const command of commands) {
     const { code, output } = await run(`${command} --detach`)
@@ -104,11 +117,18 @@ test('the commands of the actions of a build are shown, and restart and terminat
   }
 })
 
-test('the command in the details of a step prints its log (W098)', async () => {
+test('the commands in the details of a step print its log, its problems and what is new in it (W098)', async () => {
   await using opened = await web.open()
   const { page } = opened
   await page.goto(`/builds/${build.id}/steps/unit_tests`)
   await page.getByRole('button', { name: 'Details' }).click()
-  const line = (await page.locator('code').filter({ hasText: 'windlass logs' }).textContent()) ?? ''
-  expect((await run(line)).output).toContain('expected 19 to be 7')
+  const lines = page.locator('code').filter({ hasText: 'windlass logs' })
+  await lines.first().waitFor()
+  const log = `windlass logs ${build.id} --step unit_tests`
+  const commands = await lines.allTextContents()
+  expect(commands).toEqual([log, `${log} --problems`, `${log} --new`])
+  for (const command of commands) {
+    const { code, output } = await run(command)
+    expect({ command, code, output }).toEqual({ command, code: 0, output: expect.stringContaining('expected 19 to be 7') })
+  }
 })

@@ -76,8 +76,11 @@ test('a context of secret variables is added with the form of its type, and list
   await page.getByLabel('Value', { exact: true }).fill('npm_0123456789')
   await page.getByRole('button', { name: 'Add the context' }).click()
   await page.waitForURL('**/contexts/tokens')
+  await page.getByRole('group', { name: 'Value of NPM_TOKEN' }).waitFor()
   expect(await storedIn('tokens')).toEqual({ NPM_TOKEN: 'npm_0123456789' })
   expect(await page.content()).not.toContain('npm_0123456789')
+  await page.goto('/contexts')
+  await page.getByRole('link', { name: 'tokens' }).waitFor()
   expect(seen).toEqual([])
 })
 

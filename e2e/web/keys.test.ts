@@ -250,9 +250,11 @@ test('@ lists people, : goes to a line of the log, ? lists keys, and more than 1
   await page.goto(`/builds/${build.id}/steps/unit_tests`)
   await page.getByRole('table', { name: /^Lines of/ }).waitFor()
   await page.keyboard.press('Control+k')
-  const field = page.getByRole('combobox')
+  // The log has choices of its own.
+  const palette = page.getByRole('dialog', { name: 'Search or go to' })
+  const field = palette.getByRole('combobox')
   await field.fill('?')
-  await expect.poll(() => page.getByRole('option').count()).toBe(12)
+  await expect.poll(() => palette.getByRole('option').count()).toBe(12)
   await field.fill('? shows the first line')
   await page.getByRole('option', { name: /shows the first line/ }).waitFor()
   await field.fill(':120')
@@ -262,7 +264,7 @@ test('@ lists people, : goes to a line of the log, ? lists keys, and more than 1
   await page.getByRole('rowheader', { name: '120', exact: true }).waitFor()
   await page.keyboard.press('Control+k')
   await field.fill('@')
-  await page.getByRole('option').first().waitFor()
+  await palette.getByRole('option').first().waitFor()
   const who = build.initiator
   await field.fill(`@${who}`)
   await page.getByRole('option', { name: new RegExp(who) }).waitFor()

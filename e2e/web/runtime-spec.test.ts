@@ -21,6 +21,7 @@ test('a specification says where each value comes from, and refuses a wrong key 
   await page.goto('/runtimes/team/spec/-/spec')
   const values = page.getByRole('region', { name: 'Values of the specification' })
   const cells = (field: string) => values.getByRole('row').filter({ has: page.getByText(field, { exact: true }) })
+  await cells('capacity').waitFor()
   expect(await cells('capacity').getByRole('cell').allTextContents()).toEqual(['capacity', '2', 'this runtime'])
   expect(await cells('runtimeScheduler.envVars.ZONE').getByRole('cell').nth(2).textContent()).toBe('system/corp')
   expect(await cells('dockerDaemonScheduler.defaultDindResources.requests.cpu').getByRole('cell').nth(2).textContent()).toBe(

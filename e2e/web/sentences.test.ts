@@ -62,6 +62,10 @@ const CASES: readonly Case[] = [
       ],
     },
   ],
+  [
+    'a failure of a document with only warnings',
+    { ...failed({ exitCode: 2, reason: 'exit-code' }), problems: [{ severity: 'warning', code: 'b', message: 'y' }] },
+  ],
   ['superseded', { status: 'terminated', reason: 'superseded', message: 'Superseded by build 8.' }],
   ['terminated before its start', { status: 'terminated', reason: 'cancelled', startedAt: undefined }],
   ...ENDS.map((reason): Case => [`the end ${reason}`, { status: 'terminated', reason }]),

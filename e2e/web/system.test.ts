@@ -103,9 +103,9 @@ test('lists the settings with their defaults, those that differ first', async ()
   await using opened = await web.open()
   const { page } = opened
   await page.goto('/system')
+  await page.getByText(/^1 of \d+ differ from their default\.$/).waitFor()
   const table = page.getByRole('region', { name: 'Settings of the account with their defaults' })
   expect(await table.getByRole('row').nth(1).getByRole('cell').allTextContents()).toEqual(['maxQueuedBuilds', '50', '1000'])
-  await page.getByText(/^1 of \d+ differ from their default\.$/).waitFor()
 })
 
 test('a viewer reads everything and may pause nothing', async () => {

@@ -242,6 +242,17 @@ test('a build continues while both releases are upgraded; tokens and keys are ke
   ).toEqual(tokens)
 })
 
+test('the agent reports the disk of the build with its use, and why it was made (W080)', async () => {
+  const disk = await eventually(
+    'the disk is listed',
+    async () => (await client().disks.list()).items.find(({ state, build }) => state === 'warm' && build !== undefined),
+    120_000,
+  )
+  const { code, stdout, stderr } = await windlass('get', 'disks', '--runtime', RUNTIME)
+  expect(code, stderr).toBe(0)
+  expect(stdout).toMatch(new RegExp(`^${disk.name} +warm .*#${disk.build?.number} .*No disk of this class exists yet\\.`, 'm'))
+})
+
 test('the CronJob reports an edit on the server, and the next upgrade overwrites it (R047, R050)', async () => {
   const { runtimes } = client()
   const { name, agent, spec } = await runtimes.get(RUNTIME)

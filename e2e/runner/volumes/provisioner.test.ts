@@ -1,10 +1,11 @@
 /** The provisioner on a real cluster, with only the rights of its roles; claims replace builds. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { localPathOf, NOTE } from '@windlass/volumes'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../support/installation.ts'
-import { openStage, type Stage } from './stage.ts'
+import { LEASE_SECONDS, openStage, type Stage } from './stage.ts'
 
 const NAMESPACE = `volumes-${process.pid}`
 let stage: Stage
@@ -58,7 +59,7 @@ test('of many concurrent claims one gets the free disk, the others a new one eac
   await stage.release('v3-0')
   const claims = [1, 2, 3, 4, 5, 6].map((n) => `v3-${n}`)
   await Promise.all(claims.map((name) => stage.claim({ name, labels: pool('v3'), annotations: within() })))
-  const disks = await Promise.all(claims.map(async (name) => (await stage.bound(name)).metadata.name))
+  const disks = await stage.allBound(claims)
   expect(new Set(disks).size).toBe(6)
   expect(disks).toContain(free)
 })
@@ -177,7 +178,7 @@ test('when the provisioner is killed during a burst of claims, each gets its own
   await stage.provisioner.kill9()
   await made
   await stage.provisioner.start()
-  const disks = await Promise.all(names.map(async (name) => (await stage.bound(name)).metadata.name))
+  const disks = await stage.allBound(names)
   expect(new Set(disks).size).toBe(names.length)
   const all = await stage.kubectl(
     'get',
@@ -188,6 +189,22 @@ test('when the provisioner is killed during a burst of claims, each gets its own
     'name',
   )
   expect(all.split('\n')).toHaveLength(names.length)
+})
+
+test('a provisioner that was frozen for longer than its lease exits with 3, and the one that replaces it binds the waiting claims', async () => {
+  const { provisioner } = stage
+  const ended = provisioner.ended()
+  provisioner.signal('SIGSTOP')
+  try {
+    await stage.claim({ name: 'frozen', labels: pool('frozen') })
+    await sleep(LEASE_SECONDS * 1_000 + 500)
+  } finally {
+    provisioner.signal('SIGCONT')
+  }
+  expect(await ended, provisioner.log()).toBe(3)
+  await stage.bound('frozen')
+  await stage.claim({ name: 'thawed', labels: pool('frozen') })
+  await stage.bound('thawed')
 })
 
 test('with WaitForFirstConsumer a claim gets a warm disk at once, and a new one where its pod is scheduled', async () => {

@@ -13,6 +13,8 @@ import { applyRoles } from '../../support/roles.ts'
 const rbacFile = join(import.meta.dirname, '../../../packages/volumes/rbac/provisioner.yaml')
 const ACCOUNT = 'volume-provisioner-runner'
 const ROLE = 'windlass-volume-provisioner'
+/** Duration of the lease of the provisioner: short, because tests wait for it after a kill, but not so short that a busy machine misses it. */
+export const LEASE_SECONDS = 10
 
 export interface ClaimOptions {
   readonly name: string
@@ -48,6 +50,8 @@ export interface Stage extends AsyncDisposable {
   claim(options: ClaimOptions): Promise<void>
   /** Returns the volume of a claim once it is bound. */
   bound(name: string): Promise<Volume>
+  /** Returns the names of the volumes of claims once all are bound. One call asks for all: a poll for each would take the processor from the provisioner. */
+  allBound(names: readonly string[]): Promise<string[]>
   /** Deletes a claim and waits until its volume is free. */
   release(name: string): Promise<void>
   volume(name: string): Promise<Volume | undefined>
@@ -88,15 +92,17 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
   }
   await makeClass(className)
   const port = await freePort()
-  const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, {
+  const settings = {
     WINDLASS_PROVISIONER_KUBECONFIG: kubeconfig,
     WINDLASS_PROVISIONER_PORT: String(port),
-    WINDLASS_PROVISIONER_LEASE_SECONDS: '3',
+    WINDLASS_PROVISIONER_LEASE_SECONDS: String(LEASE_SECONDS),
     WINDLASS_PROVISIONER_RESYNC_SECONDS: '5',
     WINDLASS_PROVISIONER_HELPER_IMAGE: images['WINDLASS_IMAGE'] ?? '',
     PROVISIONER_NAME: provisionerName,
     ...env,
-  })
+  }
+  // It ends when it loses its lease.
+  const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, settings, { asPod: true })
   const find = async (kind: string, name: string): Promise<unknown> => {
     const text = await kubectl('get', kind, name, '--ignore-not-found', '--output', 'json')
     return text === '' ? undefined : JSON.parse(text)
@@ -104,6 +110,9 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
   const volume = async (name: string): Promise<Volume | undefined> => {
     const found = await find('persistentvolume', name)
     return found === undefined ? undefined : toVolume(Object(found))
+  }
+  const orWithLog = (error: unknown): never => {
+    throw new Error(`${String(error)}\n${provisioner.log()}`, { cause: error })
   }
   const stage: Stage = {
     cluster,
@@ -119,10 +128,17 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     volume,
     claim: (options) => cluster.apply(claimObject(options, { namespace, className })),
     bound: (name) =>
-      eventually(`the claim ${name} is bound\n${provisioner.log()}`, async () => {
+      eventually(`the claim ${name} is bound`, async () => {
         const claim = ClaimState.parse(await find('persistentvolumeclaim', name))
         return claim.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
-      }),
+      }).catch(orWithLog),
+    allBound: (names) =>
+      eventually('all claims are bound', async () => {
+        const text = await kubectl('get', 'persistentvolumeclaims', ...names, '--output', 'json')
+        const { items } = z.object({ items: z.array(ClaimState) }).parse(JSON.parse(text))
+        if (items.some(({ status }) => status.phase !== 'Bound')) return undefined
+        return items.map(({ spec }) => spec.volumeName ?? '')
+      }).catch(orWithLog),
     async release(name) {
       const { spec } = ClaimState.parse(await find('persistentvolumeclaim', name))
       await kubectl('delete', 'persistentvolumeclaim', name)

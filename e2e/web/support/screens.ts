@@ -79,7 +79,7 @@ export const SCREENS: readonly Screen[] = [
     name: 'triggers of a pipeline',
     path: () => '/pipelines/demo/app/-/triggers',
     call: /\/v1\/triggers\?/,
-    shows: 'No git event starts this pipeline.',
+    shows: 'The pipeline has no triggers yet.',
     command: 'windlass get triggers --pipeline demo/app',
   },
   {

@@ -62,6 +62,15 @@ test('reports the disks of its namespaces, and says which runtimes cannot be rea
   await executor.close()
 })
 
+test('reports disks without the right to list nodes', async () => {
+  await using fake = await openFakeKube()
+  await addVolume(fake, 'own')
+  fake.intercept = ({ plural }) => (plural === 'nodes' ? { status: 403, reason: 'Forbidden' } : undefined)
+  const executor = executorOf(fake)
+  expect(await executor.disks?.list(signal)).toMatchObject({ disks: [{ name: 'own', state: 'warm' }], failed: [] })
+  await executor.close()
+})
+
 test('asks to remove a free disk once, and keeps one that a claim holds or that is reserved', async () => {
   await using fake = await openFakeKube()
   const executor = executorOf(fake)

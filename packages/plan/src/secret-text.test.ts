@@ -10,7 +10,11 @@ test.each([
   ['}, {', 'brackets'],
   ['hunter2', undefined],
   ['12345', undefined],
-])('%s is not masked because of: %s', (text, why) => {
+  ['default', undefined],
+  ['none', undefined],
+  ['"\';:', undefined],
+  ['   ', undefined],
+])('of %s the reason not to mask it is: %s', (text, why) => {
   expect(whyUnmasked(text)).toBe(why)
 })
 

@@ -3,10 +3,10 @@
 /** Shorter texts are not masked, because they would turn half the log into asterisks. Characters. */
 export const SHORTEST_SECRET = 3
 
-/** Words that are in the output of most builds. Masking them hides everything else and protects nothing. */
-const COMMON_WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'none', 'nil', 'undefined', 'yes', 'off', 'default'])
+/** Words that are in the output of most builds. The list is this short because any other word, such as `default`, may be a password. */
+const COMMON_WORDS: ReadonlySet<string> = new Set(['true', 'false'])
 
-/** `short`: fewer than `SHORTEST_SECRET` characters. `word`: a common word. `armor`: a line that begins or ends a PEM block. `brackets`: no letter or digit. */
+/** `short`: fewer than `SHORTEST_SECRET` characters. `word`: a common word. `armor`: a line that begins or ends a PEM block. `brackets`: only brackets and commas. */
 export type Unmasked = 'short' | 'word' | 'armor' | 'brackets'
 
 /** Returns why a text of one line is not masked; undefined if it is. */
@@ -14,7 +14,7 @@ export function whyUnmasked(text: string): Unmasked | undefined {
   if (text.length < SHORTEST_SECRET) return 'short'
   if (COMMON_WORDS.has(text.toLowerCase())) return 'word'
   if (/^-----(BEGIN|END) [A-Z0-9 ]+-----$/.test(text)) return 'armor'
-  if (/^[\s{}[\](),;:"']+$/.test(text)) return 'brackets'
+  if (/^\s*[{}[\](),][\s{}[\](),]*$/.test(text)) return 'brackets'
   return undefined
 }
 
@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<Unmasked, string>> = {
   short: `it has fewer than ${SHORTEST_SECRET} characters`,
   word: 'it is a common word',
   armor: 'it has no secret part between its first and its last line',
-  brackets: 'it has no letter and no digit',
+  brackets: 'it has only brackets',
 }
 
 /** Describes what of a secret is not masked in logs; undefined if all of it is, or if it is empty. */

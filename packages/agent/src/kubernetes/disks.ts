@@ -33,15 +33,25 @@ async function readDisks(options: ClusterDisks, signal: AbortSignal): Promise<Di
   const { kube, runtime } = options
   const [volumes, nodes] = await Promise.all([
     kube.list({ kind: 'PersistentVolume', labels: `${LABEL.volumeApp}=dind` }, signal),
-    kube.list({ kind: 'Node', content: 'metadata' }, signal),
+    readNodes(kube, signal),
   ])
-  const names = new Set(nodes.map(({ metadata }) => metadata.name))
   return volumes.flatMap((object): DiskFacts[] => {
     const volume = Volume.safeParse(object)
     if (!volume.success || !isServed(options, volume.data)) return []
-    const facts = diskFactsOf(volume.data, names)
+    const facts = diskFactsOf(volume.data, nodes)
     return [{ ...facts, ...defined({ runtime: runtime ?? facts.runtime }) }]
   })
+}
+
+/** Returns the names of the nodes, or undefined if the agent may not list them, as with `runner.rbac.nodes: false`. */
+async function readNodes(kube: Kube, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+  try {
+    const nodes = await kube.list({ kind: 'Node', content: 'metadata' }, signal)
+    return new Set(nodes.map(({ metadata }) => metadata.name))
+  } catch (error) {
+    if (isFault(error, 'cluster-refused')) return undefined
+    throw error
+  }
 }
 
 /** Whether a disk belongs to builds of this agent. A disk stays in the namespace of its first claim. */

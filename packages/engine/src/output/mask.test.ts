@@ -89,12 +89,16 @@ test('does not mask values shorter than three characters', () => {
   expect(maskText(buildAutomaton(secretForms(['ab', ''])), 'ab ab')).toBe('ab ab')
 })
 
-test('does not mask the first and last line of a PEM block, common words and brackets', () => {
+test('does not mask the first and last line of a PEM block, true, false and brackets', () => {
   const trie = buildAutomaton(
     secretForms(['-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----', 'true', '{\n  "a": "hunter2"\n}, {']),
   )
   expect(maskText(trie, '-----BEGIN KEY-----')).toBe('-----BEGIN KEY-----')
   expect(maskText(trie, 'c2VjcmV0 is true, {')).toBe('***** is true, {')
+})
+
+test('masks a word that is common but may be a password', () => {
+  expect(maskText(buildAutomaton(secretForms(['default', 'none'])), 'user default, none')).toBe('user *****, *****')
 })
 
 test('masks each line of a multi-line secret', () => {

@@ -78,7 +78,9 @@ function durationOf({ startedAt, finishedAt }: DescribedBuild): number | undefin
 }
 
 function whyEnded(build: DescribedBuild): string | undefined {
-  if (build.problems !== undefined && build.problems.length > 0) return `the document has ${countProblems(build.problems)}`
+  // Builds also run and fail with mere warnings.
+  const { problems = [] } = build
+  if (problems.some(({ severity }) => severity !== 'warning')) return `the document has ${countProblems(problems)}`
   const failed = build.status === 'error' ? stepToBlame(build) : undefined
   return failed === undefined ? textOf(build) : `step ${failed.name}: ${describeStep(failed)}`
 }

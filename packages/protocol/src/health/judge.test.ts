@@ -68,7 +68,11 @@ const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence
   ['disk-unavailable', { pods: [pod('disk-unavailable')] }, { level: 'error', sentence: 'Pods wait for a disk (2 builds).' }],
   [
     'engine-silent',
-    { pods: [pod('engine-silent', 'no route to host')] },
+    {
+      pods: [
+        pod('engine-silent', 'The engine pod e runs but has not called http://w. Its log ends:\ndial w\nno route to host\n'),
+      ],
+    },
     { level: 'error', sentence: 'Engines run but do not reach the server (2 builds): no route to host' },
   ],
   [

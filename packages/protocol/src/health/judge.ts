@@ -39,7 +39,7 @@ const RUNTIME_RULES: readonly Rule<RuntimeFacts>[] = [
   (facts) => podFinding(facts.pods, 'pod-image-error', 'Pods cannot pull an image'),
   (facts) => podFinding(facts.pods, 'disk-unavailable', 'Pods wait for a disk'),
   (facts) => podFinding(facts.pods, 'node-disk-full', 'Pods wait because the disk of a node is full'),
-  (facts) => podFinding(facts.pods, 'engine-silent', 'Engines run but do not reach the server'),
+  silentEngines,
   (facts) => podFinding(facts.pods, 'unschedulable', 'Pods find no node'),
   otherPods,
   runtimeFull,
@@ -149,10 +149,16 @@ function podFinding(pods: readonly PodFacts[], reason: string, text: string): He
   return {
     code: reason,
     level: 'error',
-    message: `${text} (${count(attempts, 'build')})${message === '' ? '.' : `: ${message.trim()}`}`,
+    message: `${text} (${count(attempts, 'build')})${message === '' ? '.' : `: ${message.trim().replaceAll(/\s+/g, ' ')}`}`,
     hint: POD_HINTS[reason] ?? OTHER_POD_HINT,
     since,
   }
+}
+
+/** The message ends with the log of the engine. Its last line says what failed; the build shows the others. */
+function silentEngines({ pods }: RuntimeFacts): HealthFinding | undefined {
+  const short = pods.map((pod) => ({ ...pod, message: pod.message?.trim().split('\n').at(-1) }))
+  return podFinding(short, 'engine-silent', 'Engines run but do not reach the server')
 }
 
 /** Pods that wait for another reason. Waiting for a turn on the nodes is normal. */

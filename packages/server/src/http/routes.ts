@@ -44,7 +44,7 @@ import { codefreshRoutes } from './codefresh/routes.ts'
 import { z } from 'zod'
 
 /** Wrong passwords for one name, from all addresses, after which the name is refused until the window of the first one ends. Milliseconds. */
-const WRONG_PASSWORDS = 10
+const WRONG_PASSWORDS = 5
 const WRONG_PASSWORDS_MS = 5 * 60_000
 
 /** Returns all routes of the server. */

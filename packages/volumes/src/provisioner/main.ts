@@ -30,9 +30,8 @@ async function run(config: ProvisionerConfig, log: Logger): Promise<number> {
   const leadership = openLeadership({ kube, namespace, name, holder, clock, log, leaseMs: config.LEASE_SECONDS * 1000 })
   let isFenced = false
   const stop = new AbortController()
-  /** Works until the lease is lost or the process is stopped. The uid of the lease identifies the installation. */
-  const work = async (term: AbortSignal): Promise<void> => {
-    const signal = AbortSignal.any([term, stopped])
+  /** Works until the signal. The uid of the lease identifies the installation. */
+  const provision = async (signal: AbortSignal): Promise<void> => {
     const owner = (await kube.find({ kind: 'Lease', name, namespace }, signal))?.metadata.uid
     if (owner === undefined) throw new Error(`the lease ${namespace}/${name} was deleted while it was acquired`)
     provisioner = startProvisioner(
@@ -51,6 +50,15 @@ async function run(config: ProvisionerConfig, log: Logger): Promise<number> {
     )
     log.info({ provisionerName }, 'provisioner started')
     await aborted(signal)
+  }
+  const work = async (term: AbortSignal): Promise<void> => {
+    const signal = AbortSignal.any([term, stopped])
+    try {
+      await provision(signal)
+    } catch (error) {
+      // The lease can also be lost while its uid is read.
+      if (!signal.aborted) throw error
+    }
     isFenced = !stopped.aborted
     // Another process works now. This one restarts from nothing and waits.
     stop.abort()

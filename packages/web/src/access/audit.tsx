@@ -137,7 +137,7 @@ function Records({ filter }: { readonly filter: AuditFilter }): ReactElement {
           { head: 'What', cell: ({ action, target }) => <What action={action} target={target} /> },
           { head: 'Result', cell: ({ result, code }) => (code === undefined ? result : `${result}: ${code}`) },
           { head: 'Before and after', cell: ({ detail }) => <bdi>{detail ?? ''}</bdi> },
-          { head: 'From', cell: ({ address }) => <bdi>{address}</bdi> },
+          { head: 'From', cell: ({ address }) => <bdi className={layout['line']}>{address}</bdi> },
           { head: 'Record', cell: ({ seq }) => seq },
         ]}
       />

@@ -68,7 +68,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     label: 'Debug',
     icon: <Bug size={14} aria-hidden />,
     keys: 'd',
-    note: `windlass debug ${build.id}`,
+    note: isFinal ? `windlass restart ${build.id} --debug` : `windlass debug ${build.id}`,
     onChoose: () => go(paths.debug(build.id)),
   }
   const terminate: MenuEntry = {

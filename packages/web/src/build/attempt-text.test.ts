@@ -26,4 +26,5 @@ test('other attempts say their state, and why their pods cannot start', () => {
   expect(isLost(starting)).toBe(false)
   expect(sentenceOfAttempt(starting)).toBe('Attempt 1 is starting: 0/3 nodes are available. (unschedulable).')
   expect(sentenceOfAttempt(attempt({ status: 'running' }))).toBe('Attempt 1 runs.')
+  expect(sentenceOfAttempt(attempt({ status: 'suspect' }))).toBe('Attempt 1 has not reported for a while.')
 })

@@ -17,6 +17,9 @@ const AFTER_LOSS: Readonly<Record<string, string>> = {
   terminating: 'The build was ending already.',
 }
 
+/** States whose name makes no sentence. */
+const STATES: Readonly<Record<string, string>> = { running: 'runs', suspect: 'has not reported for a while' }
+
 /** Returns how an attempt ended, in the words of the cluster where there are some. */
 export function sentenceOfAttempt(attempt: Attempt): string {
   const { number, status, result, reason, message, startedAt, endedAt, retryDecision } = attempt
@@ -25,7 +28,7 @@ export function sentenceOfAttempt(attempt: Attempt): string {
   const time = startedAt === undefined || endedAt === undefined ? '' : ` after ${formatClock(endedAt - startedAt)}`
   if (isLost(attempt)) return stopped(`Attempt ${number} was lost${time}${cause}`) + ` ${AFTER_LOSS[retryDecision ?? ''] ?? ''}`
   if (status === 'ended') return stopped(`Attempt ${number} ended${time}${result === undefined ? '' : ` with ${result}`}`)
-  return stopped(`Attempt ${number} ${status === 'running' ? 'runs' : `is ${status}`}${cause}`)
+  return stopped(`Attempt ${number} ${STATES[status] ?? `is ${status}`}${cause}`)
 }
 
 function stopped(text: string): string {

@@ -102,7 +102,9 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
   const look = lookOfBuild(build)
   const names = Object.keys(TABS) as Shown[]
   const steps = build.steps ?? []
-  const failed = steps.filter(({ status }) => status === 'error')
+  const blamed = build.status === 'error' ? stepToBlame(build) : undefined
+  // The cause of the failure comes first, before the steps around it that failed with it.
+  const failed = steps.filter(({ status }) => status === 'error').toSorted((a, b) => Number(b === blamed) - Number(a === blamed))
   const nextFailed = (): void => {
     const at = failed.findIndex(({ name }) => name === place.step)
     const next = failed[(at + 1) % failed.length]
@@ -118,7 +120,6 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
     { keys: 'c', does: 'Compare with the last successful build', run: () => go(paths.build(build.id, 'compare')) },
   ])
   const title = `#${build.number} ${build.pipeline ?? ''}`.trim()
-  const blamed = build.status === 'error' ? stepToBlame(build) : undefined
   return (
     <Page
       title={`${look.word}: ${title}`}

@@ -6,7 +6,7 @@ import type { Build, BuildComparison } from '@windlass/protocol'
 import { useState, type FormEvent, type ReactElement } from 'react'
 import { Link } from 'wouter'
 import { lookOfBuild } from '../looks/states.ts'
-import { Status } from '../looks/status.tsx'
+import { StatusMark } from '../looks/status.tsx'
 import { formatClock } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
@@ -188,7 +188,8 @@ function Side({ name, build }: { readonly name: string; readonly build: Build })
     <div>
       <dt>{name}</dt>
       <dd>
-        <Link href={paths.build(build.id)}>#{build.number}</Link> <Status look={lookOfBuild(build)} />{' '}
+        <StatusMark look={lookOfBuild(build)} beside />
+        <Link href={paths.build(build.id)}>#{build.number}</Link>
         <bdi>{sentenceOf(build)}</bdi>
       </dd>
     </div>

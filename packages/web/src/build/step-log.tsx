@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import { Suspense, type ReactElement } from 'react'
+import { useParams } from 'wouter'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -29,6 +30,7 @@ export interface StreamLogProps {
 
 export function StreamLog({ build, stream, isOpen, opensAtProblem, nothing }: StreamLogProps): ReactElement {
   const [wanted, setWanted] = useParam('attempt')
+  const { '*': place } = useParams<{ '*'?: string }>()
   const streams = useQuery({
     ...queries.logStreams(build.id),
     refetchInterval: isOpen && !isFinalBuild(build.status) ? REFRESH_MS : false,
@@ -66,6 +68,8 @@ export function StreamLog({ build, stream, isOpen, opensAtProblem, nothing }: St
             stream={stream}
             live={chosen.open}
             opensAtProblem={opensAtProblem}
+            // Without a step in the address, `e` goes to the failed step. There it goes through its problems.
+            hasProblemKeys={place !== undefined && place !== ''}
           />
         </Suspense>
       </div>

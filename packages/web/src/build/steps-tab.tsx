@@ -56,8 +56,10 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
   if (steps.length === 0 && (build.attempts ?? []).length === 0)
     return <Empty>The build has no steps{build.problems === undefined ? ' yet' : ''}.</Empty>
   const from = build.startedAt ?? build.createdAt
-  const span: Span = { from, to: Math.max(build.finishedAt ?? Math.max(now, usual ?? 0), from + 1_000) }
-  const mark = usual !== undefined && usual <= span.to ? `${shareOf(usual, span)}%` : undefined
+  // The end that is expected of a running build is not in the past.
+  const usualEndAt = usual === undefined || build.finishedAt !== undefined ? usual : Math.max(usual, now)
+  const span: Span = { from, to: Math.max(build.finishedAt ?? usualEndAt ?? now, from + 1_000) }
+  const mark = usualEndAt !== undefined && usualEndAt <= span.to ? `${shareOf(usualEndAt, span)}%` : undefined
   return (
     <div className={styles['split']} data-open={isOpen}>
       <div className={styles['side']}>

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Delivery } from '@windlass/protocol'
 import { useEffect, useRef, useState, type ReactElement, type RefObject } from 'react'
 import { Link, useLocation } from 'wouter'
+import { useMedia } from '../looks/media.ts'
 import { Status } from '../looks/status.tsx'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
@@ -25,14 +26,14 @@ interface ListProps {
   readonly onChange?: ((filter: DeliveryFilter) => void) | undefined
 }
 
-/** Height of a row in wide and narrow windows; the styles say the same. Pixels. */
-const ROW = { wide: 56, narrow: 116 } as const
-const NARROW_WIDTH = 900
+/** Height of a row in wide windows; the styles say the same. Pixels. */
+const ROW_PX = 56
 
 export function DeliveryList({ filter, onChange }: ListProps): ReactElement {
   const [, go] = useLocation()
   const list = useInfiniteQuery({ ...deliveryQueries.list(filter), staleTime: 0 })
   const frame = useRef<HTMLDivElement>(null)
+  const isNarrow = useMedia('(max-width: 900px)')
   const { shown, count, show } = useCalm(
     (list.data?.pages ?? []).flatMap(({ items }) => items),
     frame,
@@ -60,7 +61,7 @@ export function DeliveryList({ filter, onChange }: ListProps): ReactElement {
         <WindowedList
           label="Deliveries"
           rows={shown}
-          rowHeight={innerWidth > NARROW_WIDTH ? ROW.wide : ROW.narrow}
+          rowHeight={isNarrow ? 'auto' : ROW_PX}
           keyOf={({ id }) => id}
           reveal={cursor}
           render={(delivery, index) => <DeliveryRow delivery={delivery} isCurrent={index === cursor} />}

@@ -6,7 +6,7 @@ export interface LogActions {
   readonly search: () => void
   readonly line: () => void
   readonly match: (step: 1 | -1) => void
-  /** Absent if the log has no problem. */
+  /** Absent if the log has no problem, or its keys another meaning. */
   readonly problem: ((step: 1 | -1) => void) | undefined
   readonly onlyNew: () => void
   readonly start: () => void

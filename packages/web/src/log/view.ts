@@ -155,6 +155,7 @@ export class View {
   }
 
   toEnd(): void {
+    this.#arrange()
     this.#anchor = endOf(this.#geometry())
     this.#moved()
   }

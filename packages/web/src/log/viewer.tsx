@@ -24,6 +24,8 @@ export interface LogViewerProps extends LogName {
   readonly live: boolean
   /** True to show the first problem at the start, or the end if there is none. */
   readonly opensAtProblem?: boolean
+  /** False if `e` has another meaning where the log is shown. */
+  readonly hasProblemKeys?: boolean
 }
 
 const KEPT = 'windlass.log'
@@ -53,7 +55,14 @@ function markedLines(): readonly [number, number] | undefined {
 }
 
 /** Shows a stream of a log. Fills its container, which must have a height. */
-export function LogViewer({ buildId, attempt, stream, live, opensAtProblem = false }: LogViewerProps): ReactElement {
+export function LogViewer({
+  buildId,
+  attempt,
+  stream,
+  live,
+  opensAtProblem = false,
+  hasProblemKeys = true,
+}: LogViewerProps): ReactElement {
   const [settings, setSettings] = useState(readSettings)
   const [state, setState] = useState(EMPTY)
   const [said, setSaid] = useState('')
@@ -124,7 +133,7 @@ export function LogViewer({ buildId, attempt, stream, live, opensAtProblem = fal
     search: () => searchField.current?.select(),
     line: () => lineField.current?.focus(),
     match: (step) => log.current?.showMatch(step),
-    problem: state.problems.length > 0 || state.isLive ? (step) => void showProblem(step) : undefined,
+    problem: hasProblemKeys && (state.problems.length > 0 || state.isLive) ? (step) => void showProblem(step) : undefined,
     onlyNew: toggleNew,
     start: () => log.current?.view.toStart(),
     end: () => log.current?.toEnd(),

@@ -32,7 +32,9 @@ export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): Reac
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ head, cell }) => (
-                <td key={head}>{cell(row)}</td>
+                <td key={head}>
+                  <Cell cell={cell} row={row} />
+                </td>
               ))}
             </tr>
           ))}
@@ -40,4 +42,9 @@ export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): Reac
       </table>
     </div>
   )
+}
+
+/** A component of its own, so that a function of a column may use hooks: the number of rows changes. */
+function Cell<T>({ cell, row }: { readonly cell: Column<T>['cell']; readonly row: T }): ReactNode {
+  return cell(row)
 }

@@ -14,11 +14,24 @@ export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: r
   return (
     <nav className={styles['tabs']} aria-label={label}>
       {tabs.map((tab) => (
-        <Link key={tab.href} href={tab.href} className={styles['tab'] ?? ''} aria-current={tab.isCurrent ? 'page' : undefined}>
+        <Link
+          key={tab.href}
+          ref={tab.isCurrent ? center : undefined}
+          href={tab.href}
+          className={styles['tab'] ?? ''}
+          aria-current={tab.isCurrent ? 'page' : undefined}
+        >
           {tab.label}
           {tab.count !== undefined && <span>{tab.count}</span>}
         </Link>
       ))}
     </nav>
   )
+}
+
+/** Brings a tab into view where the bar is too narrow for all, without a movement of the page. */
+function center(tab: HTMLElement | null): void {
+  const bar = tab?.parentElement
+  if (tab === null || bar === null || bar === undefined) return
+  bar.scrollLeft = tab.offsetLeft - bar.offsetLeft - (bar.clientWidth - tab.offsetWidth) / 2
 }

@@ -9,6 +9,39 @@ export function late<P extends object>(load: () => Promise<ComponentType<P>>): F
   return lazy(async () => ({ default: await loadPart(load) }))
 }
 
+/** Styles that did not arrive. A part that is loaded again does not ask for them again. */
+const missing = new Set<HTMLLinkElement>()
+addEventListener(
+  'error',
+  ({ target }) => {
+    if (target instanceof HTMLLinkElement && target.rel === 'stylesheet') missing.add(target)
+  },
+  true,
+)
+
+async function loadMissingStyles(): Promise<void> {
+  await Promise.all([...missing].map(loadStyles))
+}
+
+function loadStyles(link: HTMLLinkElement): Promise<void> {
+  const again = document.createElement('link')
+  again.rel = 'stylesheet'
+  again.href = link.href
+  return new Promise((resolve, reject) => {
+    again.addEventListener('load', () => {
+      missing.delete(link)
+      link.remove()
+      resolve()
+    })
+    again.addEventListener('error', () => {
+      missing.delete(again)
+      again.remove()
+      reject(new Error(`The styles ${link.href} did not arrive.`))
+    })
+    document.head.append(again)
+  })
+}
+
 const TRIES = 3
 const WAIT_MS = 500
 
@@ -19,6 +52,7 @@ const WAIT_MS = 500
 async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
+      await loadMissingStyles()
       return await load()
     } catch (error) {
       const newest = await readScript()

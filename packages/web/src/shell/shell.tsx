@@ -59,11 +59,11 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
       <div className={styles['body']}>
         <AwayBar />
         <TopBar onSearch={() => setOpened('palette')} onHelp={() => setOpened('help')} />
-        <Suspense fallback={<Loading what="the page" />}>
+        <Suspense fallback={<Waiting what="the page" />}>
           {state.kind === 'in' || state.kind === 'ended' ? (
             <Boundary at={path}>{children}</Boundary>
           ) : (
-            <Loading what="the session" />
+            <Waiting what="the session" />
           )}
         </Suspense>
       </div>
@@ -94,4 +94,13 @@ function useNewVersion(): void {
         tell({ text: 'A newer page is there.', action: { label: 'Reload', run: () => location.reload() } })
     })
   }, [])
+}
+
+/** Stands where the page will be, at the same distance from the edges. */
+function Waiting({ what }: { readonly what: string }): ReactElement {
+  return (
+    <div className={styles['page']}>
+      <Loading what={what} />
+    </div>
+  )
 }

@@ -59,7 +59,7 @@ function LastDelivery({ delivery }: { readonly delivery: Delivery | undefined })
   if (delivery === undefined) return <p className={styles['last']}>No delivery was judged for it yet.</p>
   return (
     <p className={styles['last']}>
-      Last delivery{' '}
+      Last delivery of {delivery.repo === undefined ? 'a build' : <bdi>{delivery.repo}</bdi>}{' '}
       <Link href={paths.deliveries(delivery.id)}>
         <When at={delivery.receivedAt} />
       </Link>

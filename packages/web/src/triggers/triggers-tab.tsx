@@ -80,6 +80,7 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
           </div>
         </>
       )}
+      <Command text={`windlass get triggers --pipeline ${pipeline}`} />
       {gits.length > 0 && <WebhookAddresses repos={[...new Set(gits.map(({ repo }) => repo))]} />}
       <h2>Deliveries</h2>
       <DeliveryList filter={{ pipeline }} />

@@ -1,0 +1,16 @@
+import type { Page } from 'playwright-core'
+
+/** Runs, and returns how long the main thread of the page computed meanwhile. Other work on the machine does not count. Milliseconds. */
+export async function processorTime(page: Page, run: () => Promise<void>): Promise<number> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const read = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return 1_000 * (metrics.find(({ name }) => name === 'ThreadTime')?.value ?? NaN)
+  }
+  const before = await read()
+  await run()
+  const after = await read()
+  await session.detach()
+  return after - before
+}
