@@ -14,6 +14,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'packages/pipeline/src/typed/codefresh-run.ts': 'a shell script that runs in a step',
   'packages/engine/src/run/builtins.ts': 'an address that steps get as a variable',
   'packages/cli/src/commands/connect/webhooks.ts': 'the address that a forge calls',
+  'packages/web/src/access/csv.test.ts': 'records of the audit log',
   'packages/cli/test/links.test.ts': 'a call without the client, as a browser makes it',
   'scripts/client-paths.test.ts': 'the examples below',
 }

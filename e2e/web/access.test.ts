@@ -1,5 +1,5 @@
 /** Access in Chromium: people, keys, roles and the audit log. */
-import { openClient } from '@windlass/client'
+import { openClient, pathOf, ROUTES } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
 import { RIGHTS } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -145,16 +145,16 @@ test('changes, sign-ins, terminals and replays have records with person, address
     await row.waitFor()
     return row.innerText()
   }
-  const changed = await recordOf('PUT /v1/triggers/')
+  const changed = await recordOf(`PUT ${pathOf(ROUTES.triggers.list)}/`)
   expect(changed).toContain('demo/app#audited: branchRegex main -> next')
   expect(changed).toContain('admin')
   expect(changed).toMatch(/127\.0\.0\.1|::1/)
-  const context = await recordOf('PUT /v1/contexts/audited')
+  const context = await recordOf(`PUT ${pathOf(ROUTES.contexts.put, 'audited')}`)
   expect(context).toContain('isDefault false -> true, TOKEN ***** -> a new value')
   expect(await page.content()).not.toMatch(/hunter[23]hunter/)
-  await recordOf('POST /v1/sessions')
-  await recordOf(`POST /v1/deliveries/${id}/replay`)
-  await recordOf(`POST /v1/builds/${build.id}/terminals`)
+  await recordOf(`POST ${pathOf(ROUTES.sessions.create)}`)
+  await recordOf(`POST ${pathOf(ROUTES.deliveries.replay, id)}`)
+  await recordOf(`POST ${pathOf(ROUTES.debug.openTerminal, build.id)}`)
   expect(seen).toEqual([])
 })
 

@@ -1,4 +1,5 @@
 /** The approvals in Chromium: several are decided at once, and those decided elsewhere disappear. */
+import { pathOf, ROUTES } from '@windlass/client'
 import type { Build } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPage } from './support/chromium.ts'
@@ -63,7 +64,7 @@ test('an approval that was decided in the meantime is told, and the others are d
   await page.goto('/approvals')
   for (const { number } of [first, second]) await page.getByRole('checkbox', { name: `Select gate of #${number}` }).check()
   // The page does not see the denial before it decides.
-  await page.route('**/v1/builds/*/approve', async (route) => {
+  await page.route(`**${pathOf(ROUTES.builds.approve, '*')}`, async (route) => {
     if (route.request().url().includes(first.id)) await admin.builds.deny(first.id, { step: 'gate' })
     await route.continue()
   })

@@ -1,4 +1,5 @@
 /** Comparison, usage, approvals, attempts and variables of a build, and what can be taken away from it. */
+import { pathOf, ROUTES } from '@windlass/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { fastest } from './support/fastest.ts'
@@ -299,7 +300,7 @@ test('variables have the values, levels and overrides of the plan, and no secret
   const { page } = opened
   const answers: Promise<string>[] = []
   page.on('response', (response) => {
-    if (response.url().includes('/v1/builds')) answers.push(response.text().catch(() => ''))
+    if (response.url().includes(pathOf(ROUTES.builds.list))) answers.push(response.text().catch(() => ''))
   })
   await page.goto(`/builds/${build.id}/variables`)
   const table = page.getByRole('table', { name: 'Variables' })

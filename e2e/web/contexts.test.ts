@@ -1,4 +1,5 @@
 /** The contexts in Chromium: secrets that never come back, and what logs would show of them. */
+import { pathOf, ROUTES } from '@windlass/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { openContextData } from '../../packages/server/src/contexts/context-data.ts'
@@ -17,7 +18,7 @@ afterAll(() => web[Symbol.asyncDispose]())
 function collectAnswers(page: Page): string[] {
   const bodies: string[] = []
   page.on('response', (response) => {
-    if (response.url().includes('/v1/') && !response.url().includes('/v1/stream'))
+    if (response.url().includes('/v1/') && !response.url().includes(pathOf(ROUTES.server.stream)))
       void response.text().then(
         (text) => bodies.push(text),
         () => undefined,

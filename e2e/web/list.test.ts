@@ -1,4 +1,5 @@
 /** The list of builds: rows that stay where they are, filters, several builds at once, many builds. */
+import { pathOf, ROUTES } from '@windlass/client'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
@@ -274,11 +275,11 @@ test('of 100,000 builds a view asks one list, draws 50 rows, counts right, and n
   expect(await states.textContent()).toContain(`Failed${failed.toLocaleString('en-GB')}${isExact ? '' : '+'}`)
   const elements = await page.evaluate(() => document.querySelectorAll('*').length)
   expect(elements).toBeLessThan(2_500)
-  const times = (path: string): number => calls.filter((call) => call === path).length
-  expect([times('/v1/builds'), times('/v1/builds/counts'), times('/v1/queue')]).toEqual([1, 1, 1])
+  const times = (route: { readonly path: string }): number => calls.filter((call) => call === route.path).length
+  expect([times(ROUTES.builds.list), times(ROUTES.builds.counts), times(ROUTES.builds.queue)]).toEqual([1, 1, 1])
   await states.getByRole('button', { name: /^Failed/ }).click()
   await expect.poll(() => page.locator('[data-build]').getByText('Failed', { exact: true }).count()).toBe(50)
-  expect(times('/v1/builds')).toBe(2)
+  expect(times(ROUTES.builds.list)).toBe(2)
   for (let n = 0; n < 6; n += 1) {
     await page.getByRole('button', { name: 'Show older builds' }).click()
     await expect.poll(() => page.getByRole('listitem').first().getAttribute('aria-setsize')).toBe(String(100 + n * 50))

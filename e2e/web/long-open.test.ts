@@ -1,4 +1,6 @@
 /** A page that stays open while much happens. */
+import { pathOf } from '@windlass/client'
+import { ENGINE_ROUTES } from '@windlass/client/engine'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CDPSession } from 'playwright-core'
 import { EventAck } from '@windlass/protocol'
@@ -54,7 +56,7 @@ test('10,000 updates leave the heap within 20 MB and the elements within 5 %, on
       const usage = { memoryPeakBytes: 1_000_000 + known, memoryLimitBytes: 2_147_483_648, cpuMs: known }
       return { type: 'step.usage', step: 'install', usage, seq, at: Date.now() }
     })
-    await engine.client.call('POST', '/v1/engine/events', EventAck, { body: { events } })
+    await engine.client.call('POST', pathOf(ENGINE_ROUTES.sendEvents), EventAck, { body: { events } })
   }
   // The numbers of an engine have no gaps.
   seq =

@@ -6,11 +6,14 @@ import type { Browser, Page } from 'playwright-core'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium } from './support/chromium.ts'
 import { seedInbox, type Inbox } from './support/inbox-seeds.ts'
-import { OUTPUT_PAYLOADS, PAYLOADS, TERMINAL_PAYLOADS } from './support/payloads.ts'
+import { OUTPUT_PAYLOADS, PAYLOADS } from './support/payloads.ts'
 import { DOCUMENT, failBuild, runBuild } from './support/seeds.ts'
-import { holdBuild, openTerminal, screenOf } from './support/terminal-scene.ts'
+import { holdBuild } from './support/terminal-scene.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Time for a visit of all screens on a busy machine. Milliseconds. */
+const ALL_SCREENS_MS = 600_000
 
 let scene: HttpScene
 let browser: Browser
@@ -41,127 +44,81 @@ const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H
 const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/history?version=1', '/-/settings', '/-/run']
 const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 
-test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
-  const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)
-  const { build, engine } = await runBuild(scene, {
-    branch: PAYLOADS[0],
-    git: { commitMessage: PAYLOADS[1], commitAuthor: PAYLOADS[2] },
-    variables: Object.fromEntries(names),
-    annotations: { note: PAYLOADS.join(' ').slice(0, 60_000) },
-  })
-  await scene.admin.annotations.put('build', build.id, { values: { shown: PAYLOADS[1] ?? '' }, display: 'shown' })
-  await engine.log('step/install', [...PAYLOADS, ...OUTPUT_PAYLOADS, ''].join('\n'))
-  await engine.event({
-    type: 'step.finished',
-    step: 'install',
-    try: 1,
-    status: 'error',
-    reason: 'exit-code',
-    exitCode: 1,
-    members: {},
-    exports: [],
-    message: PAYLOADS[1],
-  })
-  await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
-  for (const branch of PAYLOADS.slice(0, 40))
-    await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
-  await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
-  await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
-  const hostile = PAYLOADS.join(' ').slice(0, 900)
-  const { name, type, agent } = await scene.admin.runtimes.get('local')
-  const spec = { description: hostile, runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } } }
-  await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
-  await scene.admin.settings.put({ ...(await scene.admin.settings.get()), pauseBuilds: true, pauseReason: hostile.slice(0, 500) })
-  await putHostileVersions(scene)
-  await scene.admin.views.create({ name: 'Hostile', filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) } })
-  await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
-  const { page, seen } = opened
-  for (const path of [
-    ...FLEET_SCREENS,
-    '/pipelines',
-    ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
-    `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
-    '/pipelines/demo/hostile-history/-/history?version=2',
-    '/builds',
-    `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
-    ...TABS.map((tab) => `/builds/${build.id}${tab}`),
-    `/builds/${build.id}/steps/install`,
-    ...inbox.paths,
-  ]) {
-    await page.goto(path)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)
-    expect(
-      await page.evaluate(() => [
-        document.querySelectorAll('base, iframe, object, embed, form[action], a[href^="javascript"]').length,
-        '__breach' in window,
-      ]),
-    ).toEqual([0, false])
-  }
-  expect(seen).toEqual([])
-  const { pauseReason: _, ...settings } = await scene.admin.settings.get()
-  await scene.admin.settings.put({ ...settings, pauseBuilds: false })
-})
-
-/** Width of a cell of the terminal, nearly. Pixels. */
-const CELL_PX = 7.8
-
-test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal have no effect outside of it (W092)`, async () => {
-  const held = await holdBuild(scene)
-  await using opened = await openPage(
-    browser,
-    { url: scene.server.url, key: scene.adminToken },
-    { permissions: ['clipboard-read', 'clipboard-write'] },
-  )
-  const { page, seen } = opened
-  const opens: string[] = []
-  page.context().on('page', (other) => opens.push(other.url()))
-  await page.addInitScript(() => {
-    window.open = (address) => {
-      document.documentElement.dataset['opened'] = String(address)
-      return null
+test(
+  `${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`,
+  { timeout: ALL_SCREENS_MS },
+  async () => {
+    const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)
+    const { build, engine } = await runBuild(scene, {
+      branch: PAYLOADS[0],
+      git: { commitMessage: PAYLOADS[1], commitAuthor: PAYLOADS[2] },
+      variables: Object.fromEntries(names),
+      annotations: { note: PAYLOADS.join(' ').slice(0, 60_000) },
+    })
+    await scene.admin.annotations.put('build', build.id, { values: { shown: PAYLOADS[1] ?? '' }, display: 'shown' })
+    await engine.log('step/install', [...PAYLOADS, ...OUTPUT_PAYLOADS, ''].join('\n'))
+    await engine.event({
+      type: 'step.finished',
+      step: 'install',
+      try: 1,
+      status: 'error',
+      reason: 'exit-code',
+      exitCode: 1,
+      members: {},
+      exports: [],
+      message: PAYLOADS[1],
+    })
+    await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
+    for (const branch of PAYLOADS.slice(0, 40))
+      await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+    await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
+    await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
+    const hostile = PAYLOADS.join(' ').slice(0, 900)
+    const { name, type, agent } = await scene.admin.runtimes.get('local')
+    const spec = {
+      description: hostile,
+      runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } },
     }
-  })
-  const { shell, frame } = await openTerminal(page, held)
-  await using _shell = shell
-  await frame.getByRole('textbox').focus()
-  await page.evaluate(() => navigator.clipboard.writeText('what was there'))
-  const title = await page.title()
-  const inner = await frame.locator('html').evaluate(() => document.title)
-  await shell.say(`${[...PAYLOADS, ...OUTPUT_PAYLOADS, ...TERMINAL_PAYLOADS].join('\r\n')}\r\n`)
-  await shell.say(
-    '\u001Bc\u001B]8;;javascript:window.__breach=1\u0007script\u001B]8;;\u0007 \u001B]8;;http://attacker.invalid/\u0007web\u001B]8;;\u0007 end',
-  )
-  await expect.poll(() => screenOf(frame)).toBe('script web end')
-  const { x = 0, y = 0 } = (await frame.locator('.xterm-rows > div').first().boundingBox()) ?? {}
-  const click = async (column: number, modifiers: readonly string[] = []): Promise<void> => {
-    const place = [x + column * CELL_PX, y + CELL_PX] as const
-    for (const key of modifiers) await page.keyboard.down(key)
-    await page.mouse.move(...place)
-    await page.mouse.click(...place)
-    for (const key of modifiers) await page.keyboard.up(key)
-  }
-  await click(2)
-  await click(2, ['Control'])
-  await click(8)
-  expect(await page.title()).toBe(title)
-  for (const part of [page.mainFrame(), ...page.mainFrame().childFrames()])
-    expect(
-      await part.evaluate(() => [
-        '__breach' in window,
-        document.documentElement.dataset['opened'],
-        document.querySelectorAll('form[action], object, embed, base').length,
-      ]),
-    ).toEqual([false, undefined, 0])
-  expect(await frame.locator('html').evaluate(() => document.title)).toBe(inner)
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('what was there')
-  expect(opens).toEqual([])
-  // A link to the web opens, but only with Ctrl, and after its address is shown.
-  await click(8, ['Control'])
-  await frame.getByText('Ctrl-click opens http://attacker.invalid/').waitFor()
-  expect(await frame.locator('html').evaluate((html) => html.dataset['opened'])).toBe('http://attacker.invalid/')
-  expect(seen).toEqual([])
-})
+    await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
+    await scene.admin.settings.put({
+      ...(await scene.admin.settings.get()),
+      pauseBuilds: true,
+      pauseReason: hostile.slice(0, 500),
+    })
+    await putHostileVersions(scene)
+    await scene.admin.views.create({
+      name: 'Hostile',
+      filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) },
+    })
+    await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
+    const { page, seen } = opened
+    for (const path of [
+      ...FLEET_SCREENS,
+      '/pipelines',
+      ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
+      `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
+      '/pipelines/demo/hostile-history/-/history?version=2',
+      '/builds',
+      `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
+      ...TABS.map((tab) => `/builds/${build.id}${tab}`),
+      `/builds/${build.id}/steps/install`,
+      ...inbox.paths,
+    ]) {
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)
+      expect(
+        await page.evaluate(() => [
+          document.querySelectorAll('base, iframe, object, embed, form[action], a[href^="javascript"]').length,
+          '__breach' in window,
+        ]),
+      ).toEqual([0, false])
+    }
+    expect(seen).toEqual([])
+    const { pauseReason: _, ...settings } = await scene.admin.settings.get()
+    await scene.admin.settings.put({ ...settings, pauseBuilds: false })
+  },
+)
 
 /** A pipeline whose document and reasons of changes are hostile texts. */
 async function putHostileVersions({ admin }: HttpScene): Promise<void> {
@@ -205,6 +162,7 @@ test.each([
   ['light', 360],
 ] as const)(
   'no screen has a serious breach of accessibility or scrolls sideways, %s, %i px (W088, W090)',
+  { timeout: ALL_SCREENS_MS },
   async (colorScheme, width) => {
     await scene.admin.pipelines.put('demo/safety', {
       name: 'demo/safety',

@@ -1,4 +1,5 @@
 /** Signing in, in Chromium against a real server. */
+import { pathOf, ROUTES } from '@windlass/client'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -72,7 +73,7 @@ test('the first account needs the printed code; guesses get one sentence and are
     const said = page.locator('[aria-invalid="true"] + p')
     for (let n = 0; n < 40; n += 1) {
       await code.fill(n === 0 ? 'x' : `guess-${n}-of-another-length`)
-      const answered = page.waitForResponse((response) => response.url().endsWith('/v1/bootstrap'))
+      const answered = page.waitForResponse((response) => response.url().endsWith(pathOf(ROUTES.server.bootstrap)))
       await page.getByRole('button', { name: 'Set up' }).click()
       await answered
       await said.waitFor()

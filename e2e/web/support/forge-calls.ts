@@ -1,6 +1,6 @@
 /** Calls of a webhook over HTTP, as a forge sends them, for the tests of the page. */
 import { DeliveryReceipt, type Delivery, type WebhookCreated } from '@windlass/protocol'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { githubCall, type GithubCall } from '../../../packages/server/test/support/forge-scene.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 
@@ -22,6 +22,7 @@ export async function deliverEvent(
   call: GithubCall = {},
 ): Promise<Delivery> {
   const { id } = DeliveryReceipt.parse(await (await sendCall(webhook, body, call)).json())
-  await expect.poll(async () => (await scene.admin.deliveries.get(id)).status, { timeout: 10_000 }).toBe('processed')
+  // Scenes call this before their tests, where `expect.poll` does not work.
+  await vi.waitFor(async () => expect((await scene.admin.deliveries.get(id)).status).toBe('processed'), { timeout: 60_000 })
   return scene.admin.deliveries.get(id)
 }

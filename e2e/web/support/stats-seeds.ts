@@ -103,7 +103,7 @@ function addBuild(tables: Tables, model: Row, build: SeededBuild, number: number
   const waited = Object.values(build.waits).reduce((sum, ms) => sum + ms, 0)
   const startedAt = build.createdAt + waited
   const { status, branch, revision, createdAt, durationMs } = build
-  const reason = status === 'success' ? null : status === 'error' ? 'step-failed' : 'user'
+  const reason = status === 'success' ? null : status === 'error' ? 'step-failed' : 'cancelled'
   const times = { created_at: createdAt, queued_at: createdAt, started_at: startedAt, finished_at: startedAt + durationMs }
   tables.build({ ...model, ...times, id, number, status, reason, branch, revision, paused_ms: 0, waits_since: startedAt })
   for (const [cause, ms] of Object.entries(build.waits))

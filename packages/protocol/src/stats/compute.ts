@@ -61,18 +61,20 @@ function waitsByCause(builds: readonly BuildSample[]): PipelineStats['waits'] {
 
 function byWeek(builds: readonly BuildSample[]): WeekStats[] {
   const weeks = groupBy(builds, ({ createdAt }) => weekOf(createdAt))
-  return [...weeks].map(([week, own]) => {
-    const waitP95Ms = percentile(own.map(totalWait), 0.95)
-    const count = (status: BuildSample['status']): number => own.filter((build) => build.status === status).length
-    return {
-      week,
-      success: count('success'),
-      error: count('error'),
-      terminated: count('terminated'),
-      ...percentilesOf(durationsOf(own)),
-      ...(waitP95Ms !== undefined && { waitP95Ms }),
-    }
-  })
+  return [...weeks]
+    .toSorted(([one], [other]) => one - other)
+    .map(([week, own]) => {
+      const waitP95Ms = percentile(own.map(totalWait), 0.95)
+      const count = (status: BuildSample['status']): number => own.filter((build) => build.status === status).length
+      return {
+        week,
+        success: count('success'),
+        error: count('error'),
+        terminated: count('terminated'),
+        ...percentilesOf(durationsOf(own)),
+        ...(waitP95Ms !== undefined && { waitP95Ms }),
+      }
+    })
 }
 
 /** Returns the Monday, 00:00 UTC, of the week of a time. */

@@ -1,6 +1,6 @@
 /** The feed of a build: events and log chunks in one order, without gaps. In an expired log, one item replaces each missing range. */
 import { isFault } from '@windlass/kit'
-import type { FeedItem } from '@windlass/protocol'
+import { isTerminalStream, type FeedItem } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { maskValues } from '../builds/create/build-secrets.ts'
 import { PIECE_BYTES, type ChunkPart } from '../logs/read-ahead.ts'
@@ -11,6 +11,8 @@ import type { Query } from '../store/store.ts'
 export interface FeedRange {
   readonly after: number
   readonly limit: number
+  /** True if the output of terminals is left empty, for a caller who may open none. */
+  readonly hidesTerminals?: boolean
 }
 
 /** The build as read before its feed. Everything up to its `feed_position` is then visible. */
@@ -76,7 +78,10 @@ export async function listFeed(query: Query, build: FeedState, range: FeedRange)
   for (const row of rows) {
     if (!skipGap(row.position - 1)) return entries
     const { position } = row
-    entries.push('object' in row ? { position, bytes: row.bytes, chunk: row } : { position, bytes: row.length, event: row })
+    if (!('object' in row)) entries.push({ position, bytes: row.length, event: row })
+    else if (range.hidesTerminals === true && isTerminalStream(row.stream))
+      entries.push({ position, bytes: 0, item: { ...toLogHead(row), bytes: '' } })
+    else entries.push({ position, bytes: row.bytes, chunk: row })
     expected += 1
   }
   if (rows.length < range.limit && expiredAt !== undefined) skipGap(build.feed_position)

@@ -20,11 +20,12 @@ const UPDATE_MS = 30_000
 export interface Follow {
   readonly buildId: string
   readonly after: number
+  readonly hidesTerminals: boolean
   readonly signal: AbortSignal
 }
 
 /** Writes the stream to the reply. Resolves when it ends or the reader disconnects. The `id` of each event is the position to resume after. */
-export async function follow(app: App, reply: FastifyReply, { buildId, after, signal }: Follow): Promise<void> {
+export async function follow(app: App, reply: FastifyReply, { buildId, after, hidesTerminals, signal }: Follow): Promise<void> {
   const out = openEventStream(app, reply, signal)
   using watch = app.store.watch(feedTopic(buildId))
   try {
@@ -34,7 +35,9 @@ export async function follow(app: App, reply: FastifyReply, { buildId, after, si
       if (build === undefined) break
       await noteFollower(app, build)
       const entries =
-        position >= build.feed_position ? [] : await listFeed(app.store.query, build, { after: position, limit: PAGE })
+        position >= build.feed_position
+          ? []
+          : await listFeed(app.store.query, build, { after: position, limit: PAGE, hidesTerminals })
       await using pieces = app.logs.readParts(chunkParts(entries))
       for (const entry of entries) {
         if (signal.aborted) return

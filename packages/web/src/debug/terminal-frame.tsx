@@ -19,7 +19,13 @@ export function TerminalFrame({ place, step }: { readonly place: TerminalPlace; 
   }, [build, terminal])
   return (
     <div ref={box} className={styles['frame']} tabIndex={-1} role="group" aria-label={`Terminal in ${step}`}>
-      <iframe ref={frame} title={`Terminal in ${step}`} src={paths.terminal(build, terminal)} />
+      <iframe
+        ref={frame}
+        title={`Terminal in ${step}`}
+        src={paths.terminal(build, terminal)}
+        // What the terminal asks is shown in the middle of the frame.
+        onLoad={() => box.current?.scrollIntoView({ block: 'nearest' })}
+      />
     </div>
   )
 }

@@ -13,7 +13,7 @@ import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, foldGutter, foldKeymap, indentUnit } from '@codemirror/language'
 import { lintGutter, nextDiagnostic, previousDiagnostic, setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search'
-import { Compartment, EditorState } from '@codemirror/state'
+import { Compartment, EditorState, type TransactionSpec } from '@codemirror/state'
 import {
   drawSelection,
   EditorView,
@@ -93,6 +93,7 @@ export function openTextField(options: TextFieldOptions): TextField {
         theme,
         mutability.of(writable(options.isReadOnly)),
         EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false', tabindex: '0' }),
+        EditorView.domEventHandlers({ beforeinput: replaceLines }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) options.onChange(state.doc.toString())
         }),
@@ -132,6 +133,24 @@ export function openTextField(options: TextFieldOptions): TextField {
     setReadOnly: (isReadOnly) => view.dispatch({ effects: mutability.reconfigure(writable(isReadOnly)) }),
     close: () => view.destroy(),
   }
+}
+
+/**
+ * Types over a selection of several lines without the browser, which merges lines by inline styles that the policy of the page refuses. Returns true if
+ * that was done.
+ */
+function replaceLines(event: InputEvent, view: EditorView): boolean {
+  const { state, composing } = view
+  const { from, to } = state.selection.main
+  const { inputType, data } = event
+  const isOneLine = state.doc.lineAt(from).to >= to
+  if (inputType !== 'insertText' || data === null || composing || state.readOnly || isOneLine) return false
+  event.preventDefault()
+  const insert = (): TransactionSpec => ({ ...state.replaceSelection(data), userEvent: 'input.type', scrollIntoView: true })
+  // Closes brackets around the selection, for example.
+  const isTaken = state.facet(EditorView.inputHandler).some((take) => take(view, from, to, data, () => state.update(insert())))
+  if (!isTaken) view.dispatch(insert())
+  return true
 }
 
 /** Returns the offset of a place, both 1-based, within the text. */

@@ -7,6 +7,7 @@ import { getTerminal } from '../../debug/terminals.ts'
 import { hidden, requireRight, type Actor } from '../../identity/actor.ts'
 import { placeOfBuild } from '../../identity/place-of.ts'
 import { COMMAND_SCOPE, requireScope } from '../../identity/scopes.ts'
+import { rightToRead } from '../../logs/stream-right.ts'
 import { openEventStream, type EventStream } from '../event-stream.ts'
 import { ACCOUNT_KEY, openAccountSource } from './account-source.ts'
 import { openBuildSource } from './build-source.ts'
@@ -140,7 +141,11 @@ class Sources implements Disposable {
     const { actor } = this.#request
     const place = await placeOfBuild(this.#app, topic.build)
     if (place === undefined) throw hidden()
-    requireRight(actor, topic.kind === 'terminal' ? 'debug-builds' : 'see-logs', place)
+    requireRight(
+      actor,
+      topic.kind === 'terminal' ? 'debug-builds' : rightToRead(topic.kind === 'log' ? topic.stream : undefined),
+      place,
+    )
     if (topic.kind !== 'terminal') return
     requireScope(actor, COMMAND_SCOPE)
     await getTerminal(this.#app, { buildId: topic.build }, topic.terminal)

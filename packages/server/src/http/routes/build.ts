@@ -39,8 +39,9 @@ import { startBuild } from '../../builds/create/start.ts'
 import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
-import { nameOf, placesOf } from '../../identity/actor.ts'
+import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
+import { isWithin, placeOf } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
 
@@ -236,6 +237,10 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
   return requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
 }
 
+function mayDebug(actor: Actor, build: BuildRow): boolean {
+  return isWithin(placesOf(actor, 'debug-builds'), placeOf(build))
+}
+
 async function awaitEnd(
   app: App,
   id: string,
@@ -261,8 +266,9 @@ function streams(app: App): Route[] {
       params: ById,
       query: FeedQuery,
       replies: { 200: FeedPage },
-      async handle({ params, query }) {
-        const items = await readFeed(app, await getBuild(app, params.id), query)
+      async handle({ params, query, actor }) {
+        const build = await getBuild(app, params.id)
+        const items = await readFeed(app, build, { ...query, hidesTerminals: !mayDebug(actor, build) })
         return ok({ items, next: items.at(-1)?.position ?? query.after })
       },
     }),
@@ -276,11 +282,12 @@ function streams(app: App): Route[] {
       replies: { 200: 'text' },
       isHeld: true,
       async handle({ params, query, headers, actor, reply, signal }) {
-        await getBuild(app, params.id)
+        const build = await getBuild(app, params.id)
         using _reader = app.readers.take(actor)
         const last = Number(headers['last-event-id'])
         await follow(app, reply, {
           buildId: params.id,
+          hidesTerminals: !mayDebug(actor, build),
           after: Number.isSafeInteger(last) && last > 0 ? last : query.after,
           signal,
         })

@@ -26,8 +26,10 @@ import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
 import { serveLog } from '../../logs/serve.ts'
-import { placesOf } from '../../identity/actor.ts'
+import { rightToRead } from '../../logs/stream-right.ts'
+import { placesOf, requireRight, type Actor } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
+import { placeOf } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { isKnownTag } from '../known-tag.ts'
 import { ok, route, type Answer, type Route } from '../route.ts'
@@ -56,6 +58,7 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, headers, actor, reply, signal }) {
         const build = await getBuild(app, params.id)
+        requireStream(actor, build, query)
         using _reader = app.readers.take(actor)
         await serveLog(app, { build, query, range: headers.range, reply, signal })
         return 'stream'
@@ -79,8 +82,11 @@ export function logRoutes(app: App): Route[] {
       params: ById,
       query: LogLinesQuery,
       replies: { 200: LogLines, 304: 'nothing' },
-      handle: async ({ params, query, headers }) =>
-        answerLines(app, await getKeptBuild(app, params.id), { query, known: headers['if-none-match'] }),
+      async handle({ params, query, headers, actor }) {
+        const build = await getKeptBuild(app, params.id)
+        requireStream(actor, build, query)
+        return answerLines(app, build, { query, known: headers['if-none-match'] })
+      },
     }),
     route('GET', '/v1/builds/{id}/log/search', {
       summary: 'Search the visible text of the log of a build',
@@ -92,9 +98,10 @@ export function logRoutes(app: App): Route[] {
       replies: { 200: LogSearch },
       callsAtOnce: SEARCHES,
       isHeld: true,
-      async handle({ params, query, signal }) {
-        const { id } = await getKeptBuild(app, params.id)
-        return ok(await searchLog(app, id, query, signal))
+      async handle({ params, query, actor, signal }) {
+        const build = await getKeptBuild(app, params.id)
+        requireStream(actor, build, query)
+        return ok(await searchLog(app, build.id, query, signal))
       },
     }),
     route('GET', '/v1/builds/{id}/log/marks', {
@@ -107,9 +114,10 @@ export function logRoutes(app: App): Route[] {
       replies: { 200: LogMarks },
       callsAtOnce: SEARCHES,
       isHeld: true,
-      async handle({ params, query, signal }) {
-        const { id } = await getKeptBuild(app, params.id)
-        return ok(await readMarks(app, await requireLogStream(app, id, query), signal))
+      async handle({ params, query, actor, signal }) {
+        const build = await getKeptBuild(app, params.id)
+        requireStream(actor, build, query)
+        return ok(await readMarks(app, await requireLogStream(app, build.id, query), signal))
       },
     }),
     route('GET', '/v1/builds/{id}/log/new', {
@@ -124,7 +132,9 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, actor, signal }) {
         const build = await getKeptBuild(app, params.id)
-        const other = await findComparedBuild(app, build, { id: query.against, seen: placesOf(actor, 'see-logs') })
+        requireStream(actor, build, query)
+        const seen = placesOf(actor, rightToRead(query.stream))
+        const other = await findComparedBuild(app, build, { id: query.against, seen })
         return ok(await compareLogs({ app, compare }, { build, other }, query, signal))
       },
     }),
@@ -163,6 +173,11 @@ async function compareLogs(
   const found = await compare(app, { own, other: compared }, { limit, signal })
   const against = { id: other.id, number: other.number, attempt: compared.attempt }
   return { attempt: own.attempt, stream, against, ...found }
+}
+
+/** Throws `forbidden` unless the caller may read the stream that the query names. */
+function requireStream(actor: Actor, build: BuildRow, { stream }: { readonly stream?: string | undefined }): void {
+  requireRight(actor, rightToRead(stream), placeOf(build))
 }
 
 async function getBuild(app: App, id: string): Promise<BuildRow> {

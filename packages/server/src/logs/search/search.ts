@@ -3,7 +3,7 @@
  * second. The caller continues with the cursor.
  */
 import { defined, fault } from '@windlass/kit'
-import type { LogMatches, LogSearch, LogSearchQuery } from '@windlass/protocol'
+import { isTerminalStream, type LogMatches, type LogSearch, type LogSearchQuery } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
 import { findLastStream, findStream, listStreamPage } from '../../store/builds/streams.ts'
@@ -71,7 +71,9 @@ async function* listTargets(
   { stream, attempt, after }: Query,
 ): AsyncGenerator<{ row: StreamRow; line: number }> {
   const start = after === undefined ? undefined : readCursor(after)
-  if (start !== undefined && ((stream ?? start.stream) !== start.stream || (attempt ?? start.attempt) !== start.attempt))
+  // A search of all streams leaves the terminals out.
+  const own = stream ?? (start !== undefined && isTerminalStream(start.stream) ? undefined : start?.stream)
+  if (start !== undefined && (own !== start.stream || (attempt ?? start.attempt) !== start.attempt))
     throw fault('request-invalid', {
       message: 'The cursor `after` belongs to another stream.',
       hint: 'Use `next` of the previous answer with the same stream and attempt.',
