@@ -1,5 +1,5 @@
 /** The triggers of a pipeline in Chromium: adding, testing, changing and removing them. */
-import { nextTicks } from '@windlass/plan'
+import { nextTicks } from '@windlass/plan/schedule'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { githubPush } from '../../packages/server/test/support/payloads.ts'
 import { deliverEvent, sendCall } from './support/forge-calls.ts'

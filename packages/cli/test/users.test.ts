@@ -161,7 +161,7 @@ test('roles change, users are disabled, and keys belong to service accounts', as
     expiresAt: expect.any(Number),
   })
   expect(await run('create', 'key', 'x', '--scope', 'everything')).toMatchObject({ code: 2 })
-  expect((await run('get', 'keys', 'robot-1', '--no-headers')).text).toMatch(/^robot-1 +robot +developer +\w{8} +\d{4}-/)
+  expect((await run('get', 'keys', 'robot-1', '--no-headers')).text).toMatch(/^robot-1 +robot +developer +\w{8} +never +\d{4}-/)
   expect(await run('set', 'user', 'robot', '--disabled')).toMatchObject({ code: 0 })
   expect(await scene.admin.users.get('robot')).toMatchObject({ state: 'disabled', projects: { shop: 'developer' } })
   expect(await run('set', 'user', 'robot', '--disabled=false', '--role', 'viewer')).toMatchObject({ code: 0 })

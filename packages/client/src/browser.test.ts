@@ -8,7 +8,7 @@ import { importsOf } from '../../../scripts/check-imports.ts'
 const packages = resolve(import.meta.dirname, '../..')
 const Manifest = z.object({ exports: z.record(z.string(), z.string()) })
 /** Libraries that run in browsers. */
-const LIBRARIES = ['zod', 'croner']
+const LIBRARIES = ['zod']
 const NODE_GLOBALS = /\b(?:Buffer|process|require|__dirname|setImmediate)\b(?=[.(])/
 
 /** Returns the file of `@windlass/name/entry`. */

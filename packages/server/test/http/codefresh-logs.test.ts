@@ -302,9 +302,9 @@ test('a start with the request id of an earlier one returns its build, also for 
 
 test('a call of the Codefresh API that Windlass does not have is told apart from a wrong path', async () => {
   await using scene = await openHttpScene()
-  await expect(scene.admin.text('POST', '/api/team', { body: {} })).rejects.toMatchObject({
+  await expect(scene.admin.text('POST', '/api/helm/boards', { body: {} })).rejects.toMatchObject({
     code: 'not-supported',
-    message: 'Windlass does not support POST /api/team.',
+    message: 'Windlass does not support POST /api/helm/boards.',
   })
   await expect(scene.admin.text('GET', '/v1/none')).rejects.toMatchObject({ code: 'not-found' })
 })

@@ -105,6 +105,11 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
     path: '/api/clusters/local/cluster',
     body: { selector: 'second', host: CLUSTER.server, serviceAccountToken: CLUSTER.token },
   }),
+  'POST /api/team': () => ({ path: '/api/team', body: { name: 'second' } }),
+  'POST /api/workflow/{id}/data': async ({ submit }) => {
+    const { id } = await submit({ document: ENDED })
+    return { path: `/api/workflow/${id}/data`, body: { report: 'second' } }
+  },
   'POST /api/projects': () => ({ path: '/api/projects', body: { projectName: 'second' } }),
   'POST /api/pipelines': () => ({ path: '/api/pipelines', body: { metadata: { name: 'team/second' }, spec: { steps: {} } } }),
   'POST /api/pipelines/run/{name}': async ({ admin }) => {
@@ -182,6 +187,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /api/custom_clusters/signServerCerts': 'stores nothing but the authority, once',
   'POST /api/pipelines/yaml/validator': 'stores nothing',
   'POST /api/registries/test': 'stores nothing',
+  'POST /api/services': 'stores nothing',
   'POST /api/hermes/events': 'stores nothing',
   'POST /api/annotations': 'sets the same value',
 }

@@ -84,7 +84,14 @@ test('every user route except those of the own identity and of the version requi
   await using scene = await openHttpScene()
   const routes = allRoutes(scene.server.app, openAuthenticator(scene.server.app.store.query, scene.server.app.vault))
   const free = routes.filter(({ spec }) => isForUsers(spec.allow) && spec.scope === 'none')
-  const own = ['/v1/whoami', '/v1/sessions/codes', '/v1/sessions/current', '/api/user', '/api/execution-contexts/current']
+  const own = [
+    '/v1/whoami',
+    '/v1/session/preferences',
+    '/v1/sessions/codes',
+    '/v1/sessions/current',
+    '/api/user',
+    '/api/execution-contexts/current',
+  ]
   const versions = ['/api/version', '/api/hermes/version', '/nomios/version']
   expect(new Set(free.map(({ path }) => path))).toEqual(new Set([...own, ...versions]))
   expect(SCOPES.toSorted()).toEqual(SCOPES)

@@ -1,6 +1,6 @@
 /** Adds or changes a trigger at times. The expression is read while it is typed: its words and its next three times. */
 import { useMutation } from '@tanstack/react-query'
-import { describeSchedule } from '@windlass/plan'
+import { describeSchedule } from '@windlass/plan/schedule'
 import { CronTriggerInput, type PipelineCronTrigger } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'

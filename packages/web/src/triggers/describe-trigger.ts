@@ -1,5 +1,5 @@
 /** Triggers of all kinds as one list, each with what starts its builds. Pure. */
-import { describeSchedule, nextTicks } from '@windlass/plan'
+import { describeSchedule, nextTicks } from '@windlass/plan/schedule'
 import type { Delivery, PipelineCronTrigger, PipelineEventTrigger, PipelineTrigger } from '@windlass/protocol'
 
 export type AnyTrigger = PipelineTrigger | PipelineCronTrigger | PipelineEventTrigger

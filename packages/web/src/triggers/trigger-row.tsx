@@ -1,5 +1,5 @@
 /** One trigger in the list: what starts it, its last delivery or build, its next times, and what can be done with it. */
-import { ScheduleProblem } from '@windlass/plan'
+import { ScheduleProblem } from '@windlass/plan/schedule'
 import type { Delivery, PipelineCronTrigger } from '@windlass/protocol'
 import { CalendarClock, Ellipsis, GitBranch, Hammer, Package } from 'lucide-react'
 import { useState, type ReactElement } from 'react'

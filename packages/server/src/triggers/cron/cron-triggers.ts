@@ -1,6 +1,6 @@
 /** Cron triggers as a resource. Those of a document are replaced with it; others are created by users. */
 import { defined, fault, newId } from '@windlass/kit'
-import { nextTick } from '@windlass/plan'
+import { nextTick } from '@windlass/plan/schedule'
 import { CronTrigger, type CronTriggerInput, type PipelineCronTrigger } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'

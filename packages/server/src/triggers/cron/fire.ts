@@ -3,7 +3,7 @@
  * servers one succeeds. Times that passed while no server ran are one build.
  */
 import { attempt, defined, isFault, ticks } from '@windlass/kit'
-import { nextTick } from '@windlass/plan'
+import { nextTick } from '@windlass/plan/schedule'
 import { BuildInput, CronTrigger, GitTrigger } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'

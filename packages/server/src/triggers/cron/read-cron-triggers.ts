@@ -1,6 +1,6 @@
 /** The cron triggers of a `kind: pipeline` document. */
 import { isRecord } from '@windlass/kit/json'
-import { nextTick, ScheduleProblem } from '@windlass/plan'
+import { nextTick, ScheduleProblem } from '@windlass/plan/schedule'
 import { CronTrigger } from '@windlass/protocol'
 import { explain, MAX_TRIGGERS, normalize, type TriggerProblem } from '../read-triggers.ts'
 
