@@ -300,7 +300,7 @@ test('stores data with a build, and shows it only when it is asked for (F047)', 
   const build = await detached('reports')
   await ended(build)
   const file = await codefresh.file('report.json', { tests: 12, failed: ['tax'] })
-  const printed = await codefresh.must('create', 'workflow-data-item', '--workflow', build, '--file', file)
+  const printed = await codefresh.must('create', 'workflow-data-item', '--workflow', build, '-f', file)
   expect(printed).toContain(`Workflow-Data-Item ${idIn(printed)} created`)
   const listed = rowsOf(await codefresh.must('get', 'workflow-data-item', '--workflow', build))
   expect(listed).toEqual([[idIn(printed), expect.stringMatching(/^20\d\d-/), '*****']])
