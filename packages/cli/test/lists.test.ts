@@ -47,7 +47,7 @@ test('get refuses filters that its kind does not have', async () => {
   expect((await run('get', 'pipelines', '--project', 'shop', '-q', 'app', '-o', 'name')).text).toBe('pipeline/shop/app\n')
   expect((await run('get', 'pipelines', '--project', 'other', '-o', 'name')).text).not.toContain('shop/app')
   for (const [kind = '', ...filter] of [
-    ['deliveries', '--pipeline', 'shop/app'],
+    ['deliveries', '--runtime', 'local'],
     ['pipelines', '--status', 'success'],
     ['contexts', '--project', 'shop'],
   ])
