@@ -227,6 +227,8 @@ test('the waiting box has the causes in the order of election, and raising the c
   await box.getByRole('button', { name: 'Raise capacity' }).click()
   await page.getByLabel('Builds that run at the same time').fill('3')
   await page.getByRole('button', { name: 'Save the capacity' }).click()
+  // Nothing moves below a pointer that is over the list.
+  await page.mouse.move(1, 1)
   await box.waitFor({ state: 'detached' })
   expect((await scene.admin.runtimes.get('local')).spec).toMatchObject({ capacity: 3 })
   expect((await scene.admin.builds.queue()).waiting).toBe(0)
