@@ -180,15 +180,16 @@ test.each([
     )
     const { page } = opened
     const tabs = [build, held.build].flatMap(({ id }) => TABS.map((tab) => `/builds/${id}${tab}`))
+    const wrong: object[] = []
     for (const path of ['/builds', ...tabs, ...OTHER_SCREENS, ...inbox.paths, '/nothing-here']) {
       await page.goto(path)
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)
-      expect({ path, breaches: await breachesOf(page) }).toEqual({ path, breaches: [] })
-      expect({ path, wider: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth) }).toEqual({
-        path,
-        wider: 0,
-      })
+      // A dialog hides the heading from roles.
+      await page.locator('h1').first().waitFor()
+      await page.waitForFunction(() => document.querySelector('[aria-label^="Loading "]') === null)
+      const breaches = await breachesOf(page)
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      if (breaches.length > 0 || wider !== 0) wrong.push({ path, breaches, wider })
     }
+    expect(wrong).toEqual([])
   },
 )

@@ -11,7 +11,7 @@ import { findAgent, isOnline } from '../store/runtimes/agents.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
 import type { AgentCheckRow, AgentJobRow, AgentRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { hasFeature } from '../tasks/claim.ts'
+import { hasFeature } from './features.ts'
 import { engineUrlFor } from '../tasks/engine-url.ts'
 import { servedBy } from '../tasks/hello.ts'
 

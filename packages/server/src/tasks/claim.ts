@@ -1,9 +1,9 @@
 /** Claiming of tasks by agents: a held poll that is woken by new tasks. */
 import { defined } from '@windlass/kit'
 import { JOBS_FEATURE, type AgentJob, type ClaimRequest, type StartTask, type Task } from '@windlass/protocol'
-import { z } from 'zod'
 import type { App } from '../app.ts'
 import { toAgentJob } from '../agents/jobs.ts'
+import { hasFeature } from '../agents/features.ts'
 import { readAgent, requireEpoch } from '../agents/require-epoch.ts'
 import { claimJobs, nextJobAt } from '../store/runtimes/agent-jobs.ts'
 import { findAttempt } from '../store/builds/attempts.ts'
@@ -40,13 +40,6 @@ export async function claim(app: App, agentId: string, request: ClaimRequest, si
     await watch.next(Math.min(rest, app.store.pollMs, Math.max(5, dueMs), Math.max(5, jobDueMs)), signal)
     await readAgent(app, agentId, request.epoch)
   }
-}
-
-const Features = z.array(z.string())
-
-/** Whether the process of an agent announced a feature in its hello. */
-export function hasFeature({ features }: Pick<AgentRow, 'features'>, feature: string): boolean {
-  return features !== null && Features.parse(JSON.parse(features)).includes(feature)
 }
 
 /** Returns the time until the next job is due. Milliseconds. */
