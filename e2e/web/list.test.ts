@@ -1,5 +1,5 @@
 /** The list of builds: rows that stay where they are, filters, several builds at once, many builds. */
-import { pathOf, ROUTES } from '@windlass/client'
+import { ROUTES } from '@windlass/client'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
