@@ -137,16 +137,12 @@ test('prints one sentence for refused, conflicting and unsupported calls (F042)'
     CF_URL: codefresh.url,
   })
   expect((await viewer.finished).stderr).toContain('Error: You do not have permissions to perform this action')
-  const unsupported = await codefresh.run('create', 'team', 'red')
-  expect(unsupported).toMatchObject({ code: 1, stderr: 'Error: Windlass does not support POST /api/team.\n' })
-  expect(await codefresh.run('download', 'audit')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('Windlass does not support GET /api/audit/download.'),
-  })
+  const unsupported = await codefresh.run('create', 'board', 'red')
+  expect(unsupported).toMatchObject({ code: 1, stderr: 'Error: Windlass does not support POST /api/helm/boards.\n' })
 })
 
 test('lists resources that Windlass does not have as empty (F040)', async () => {
-  for (const what of ['teams', 'boards', 'helm-repo', 'compositions', 'environments'])
+  for (const what of ['boards', 'helm-repo', 'compositions', 'environments'])
     expect(await codefresh.must('get', what), what).toMatch(/^(?:no available resources)?\s*$/)
 })
 
