@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CDPSession, Page } from 'playwright-core'
 import { startChromium, openPage } from '../../e2e/web/support/chromium.ts'
+import { buildPage } from '../../scripts/build-page.ts'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { MissingPartError, sample, single, spread, type Line, type Row } from '../row.ts'
 
@@ -22,6 +23,7 @@ const FRAMES_PER_SECOND = 10
 export const webLog: Line = { name: 'web-log', measure }
 
 async function measure(): Promise<Row[]> {
+  buildPage()
   await using scene = await openHttpScene()
   const browser = await startChromium().catch((error: unknown) => {
     throw new MissingPartError(String(error))
@@ -159,7 +161,7 @@ async function measureReading(open: Open, id: string): Promise<Row> {
     await page.getByRole('table').evaluate((table, share) => {
       table.scrollTop = share * (table.scrollHeight - table.clientHeight)
     }, stop / STOPS)
-    await page.waitForFunction(`document.querySelector('[role="row"][data-loading]') === null`)
+    await holds(page, `document.querySelector('[role="row"][data-loading]') === null`)
   }
   await page.getByText(`line ${LINES} `).waitFor()
   const value = await heapOf(page)
@@ -236,7 +238,13 @@ async function measureFollowing(scene: HttpScene, open: Open): Promise<Row[]> {
 /** Resolves once the last row in view is this line or a later one. */
 async function waitForLine(page: Page, line: number): Promise<void> {
   const numbers = `[...document.querySelectorAll('[role="row"]:not([data-loading]) [role="rowheader"]')]`
-  await page.waitForFunction(`${numbers}.some(({ textContent }) => Number(textContent) > ${line})`)
+  await holds(page, `${numbers}.some(({ textContent }) => Number(textContent) > ${line})`)
+}
+
+/** Resolves once an expression is true in the page, whose policy lets the page itself evaluate none. Throws after 30 s. */
+async function holds(page: Page, expression: string): Promise<void> {
+  for (const end = performance.now() + 30_000; !(await page.evaluate(expression)); await sleep(10))
+    if (performance.now() > end) throw new Error(`not within 30 s: ${expression}`)
 }
 
 /** Returns how long the main thread of the page has worked. Seconds. */

@@ -9,6 +9,7 @@ import { Menu } from '../parts/menu.tsx'
 import { queries, type CountedBy } from '../server/queries.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { REPEATED, toggleFilter, type BuildFilter, type RepeatedFilter } from '../url/build-filter.ts'
+import filters from '../parts/filters.module.css'
 import styles from './builds.module.css'
 
 interface FilterBarProps {
@@ -64,8 +65,8 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactElement {
   }
   const chosen = (filter.status ?? []).join()
   return (
-    <div className={styles['filters']}>
-      <div className={styles['states']} role="group" aria-label="State">
+    <div className={filters['filters']}>
+      <div className={filters['states']} role="group" aria-label="State">
         {STATES.map(({ name, status }) => (
           <button
             key={name}
@@ -109,7 +110,7 @@ function Chips({ filter, onChange }: FilterBarProps): ReactElement {
         <button
           key={`${name} ${value}`}
           type="button"
-          className={styles['chip']}
+          className={filters['chip']}
           aria-label={`Drop the filter ${name}: ${value}`}
           onClick={() => onChange(dropped)}
         >

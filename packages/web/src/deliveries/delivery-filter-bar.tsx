@@ -8,6 +8,7 @@ import { Menu } from '../parts/menu.tsx'
 import { queries } from '../server/queries.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import type { DeliveryFilter, Outcome, TextFilter } from '../url/delivery-filter.ts'
+import filters from '../parts/filters.module.css'
 import styles from './deliveries.module.css'
 import { deliveryQueries } from './queries.ts'
 
@@ -34,8 +35,8 @@ export function DeliveryFilterBar({ filter, onChange }: FilterBarProps): ReactEl
     onChange(others)
   }
   return (
-    <div className={styles['filters']}>
-      <div className={styles['outcomes']} role="group" aria-label="Outcome">
+    <div className={filters['filters']}>
+      <div className={filters['states']} role="group" aria-label="Outcome">
         {OUTCOME_WORDS.map(([value, word]) => (
           <button
             key={word}
@@ -51,7 +52,7 @@ export function DeliveryFilterBar({ filter, onChange }: FilterBarProps): ReactEl
         <button
           key={name}
           type="button"
-          className={styles['chip']}
+          className={filters['chip']}
           aria-label={`Drop the filter ${name}: ${filter[name]}`}
           onClick={() => drop(name)}
         >

@@ -1,6 +1,6 @@
 /** The list of pipelines with their newest builds, the one that was built last first. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import type { Pipeline, PipelineActivity } from '@windlass/protocol'
+import { percentile, type Pipeline, type PipelineActivity } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useSettled } from '../editor/use-settled.ts'
@@ -131,7 +131,7 @@ function shareOf(builds: readonly Newest[]): string {
 /** Returns the middle of the durations of the successful builds. */
 function medianOf(builds: readonly Newest[]): string {
   const times = builds.flatMap(({ status, durationMs }) => (status === 'success' && durationMs !== undefined ? [durationMs] : []))
-  const middle = times.toSorted((one, other) => one - other)[Math.ceil(times.length / 2) - 1]
+  const middle = percentile(times, 0.5)
   return middle === undefined ? '' : formatClock(middle)
 }
 

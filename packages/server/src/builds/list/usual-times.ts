@@ -1,4 +1,5 @@
 /** How long builds of a pipeline usually run. */
+import { percentile } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { listDurations } from '../../store/builds/durations.ts'
 
@@ -45,10 +46,5 @@ export async function readUsualTimes(app: App, pipelineIds: readonly string[]): 
     all.push(Math.max(0, row.finished_at - row.started_at - row.paused_ms))
     times.set(row.pipeline_id, all)
   }
-  return new Map([...times].flatMap(([id, all]) => (all.length < MIN_SAMPLES ? [] : [[id, medianOf(all)] as const])))
-}
-
-/** The lower one of the two middle values for an even number of values. */
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0
+  return new Map([...times].flatMap(([id, all]) => (all.length < MIN_SAMPLES ? [] : [[id, percentile(all, 0.5) ?? 0] as const])))
 }

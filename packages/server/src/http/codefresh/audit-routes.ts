@@ -1,6 +1,6 @@
 /** The audit log for public clients, as comma-separated values (RFC 4180). */
 import { fault } from '@windlass/kit'
-import type { AuditRecord } from '@windlass/protocol'
+import { auditHeading, auditLine, type AuditColumn } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { openOutlet } from '../../feed/event-stream.ts'
@@ -25,7 +25,7 @@ const COLUMNS = [
   'client',
   'requestId',
   'hash',
-] as const satisfies readonly (keyof AuditRecord)[]
+] as const satisfies readonly AuditColumn[]
 
 const Milliseconds = z.coerce.number().int().min(0)
 
@@ -59,14 +59,14 @@ export function publicAuditRoutes(app: App): Route[] {
         const headers = { 'content-type': 'text/csv; charset=utf-8', 'cache-control': 'no-store' }
         const outlet = openOutlet(app, reply, { status: 200, headers, signal })
         try {
-          await outlet.write(`${COLUMNS.join(',')}\r\n`)
+          await outlet.write(auditHeading(COLUMNS))
           const order = sortType === 'ASK' ? 'oldest' : 'newest'
           let after: number | undefined
           do {
             const filter = { order, after, user, result: undefined, limit: PAGE } as const
             const { records, next } = await listAuditRecords(app.store.query, app.accountId, filter)
             const wanted = records.filter(({ at }) => at >= from && at <= to)
-            if (wanted.length > 0) await outlet.write(wanted.map(toLine).join(''))
+            if (wanted.length > 0) await outlet.write(wanted.map((record) => auditLine(record, COLUMNS)).join(''))
             after = next
           } while (after !== undefined && !signal.aborted)
           outlet.end()
@@ -79,17 +79,4 @@ export function publicAuditRoutes(app: App): Route[] {
       },
     }),
   ]
-}
-
-function toLine(record: AuditRecord): string {
-  const cells = COLUMNS.map((column) => toCell(column === 'at' ? new Date(record.at).toISOString() : record[column]))
-  return `${cells.join(',')}\r\n`
-}
-
-/** Quotes a value. Puts an apostrophe before one that a spreadsheet would run as a formula. */
-function toCell(value: string | number | undefined): string {
-  if (value === undefined) return ''
-  if (typeof value === 'number') return String(value)
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
