@@ -64,6 +64,7 @@ async function writeLog(scene: HttpScene): Promise<string> {
     await engine.log(STREAM, lines.join(''))
   }
   await engine.finish({ status: 'success' })
+  for (const task of await scene.agent.claim()) await scene.agent.report(task, 'done')
   return build.id
 }
 

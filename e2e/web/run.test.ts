@@ -93,6 +93,10 @@ test('before the start it says which steps run, and whether, for what and at whi
   await forecast.getByText('2 steps run, 1 depends.').waitFor()
   const holder = await admin.builds.create({ pipeline: 'demo/run', branch: 'main' })
   await expect.poll(async () => (await admin.builds.get(holder.id)).status).toBe('elected')
+  // The server reads what holds a limit at most once a second.
+  await expect
+    .poll(async () => (await admin.builds.preview({ pipeline: 'demo/run' })).wait?.holders?.[0]?.number)
+    .toBe(holder.number)
   await page.getByLabel('Commit').fill('9e11f03')
   await forecast.getByText(new RegExp(String.raw`It would wait at place 1.*\(1 of 1 by #${holder.number}\)`)).waitFor()
   expect(seen).toEqual([])

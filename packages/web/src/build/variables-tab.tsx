@@ -6,6 +6,7 @@ import { Field } from '../parts/field.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
+import { keyOfVariable, VARIABLE_COLUMNS } from '../parts/variable-columns.tsx'
 import { queries } from '../server/queries.ts'
 import styles from './build.module.css'
 
@@ -25,20 +26,8 @@ export function VariablesTab({ id }: { readonly id: string }): ReactElement {
       <Table
         caption="Variables"
         rows={rows}
-        keyOf={({ name, level, source }) => `${name} ${level} ${source ?? ''}`}
-        columns={[
-          { head: 'Name', cell: ({ name }) => <bdi className="mono">{name}</bdi> },
-          {
-            head: 'Value',
-            cell: ({ value, isSecret, overriddenBy }) => (
-              <bdi className={overriddenBy === undefined ? 'mono' : `mono ${styles['struck'] ?? ''}`}>
-                {isSecret ? '•••••' : (value ?? '')}
-              </bdi>
-            ),
-          },
-          { head: 'From', cell: ({ level, source }) => <bdi>{source === undefined ? level : `${level} ${source}`}</bdi> },
-          { head: 'Overridden by', cell: ({ overriddenBy }) => overriddenBy ?? '' },
-        ]}
+        keyOf={keyOfVariable}
+        columns={[...VARIABLE_COLUMNS, { head: 'Overridden by', cell: ({ overriddenBy }) => overriddenBy ?? '' }]}
       />
     </>
   )

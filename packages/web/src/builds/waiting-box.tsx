@@ -12,8 +12,6 @@ import { paths } from '../url/paths.ts'
 import { RaiseCapacity } from './raise-capacity.tsx'
 import styles from './builds.module.css'
 
-/** How often the causes are read again while builds wait. Milliseconds. */
-const REREAD_MS = 5_000
 /** Causes that are shown before *Show all*. */
 const SHOWN = 4
 /** Reasons that a change of the runtime ends, and of the pipeline. */
@@ -21,11 +19,7 @@ const OF_RUNTIMES: ReadonlySet<string> = new Set(['runtime-capacity', 'agent-off
 const OF_PIPELINES: ReadonlySet<string> = new Set(['pipeline-limit', 'pipeline-frozen', 'branch-limit', 'trigger-limit'])
 
 export function WaitingBox(): ReactElement | null {
-  // Elections change what holds a build without a change of the build.
-  const { data: queue } = useQuery({
-    ...queries.queue(),
-    refetchInterval: ({ state }) => (state.data?.waiting ? REREAD_MS : false),
-  })
+  const { data: queue } = useQuery(queries.queue())
   const [isWhole, setIsWhole] = useState(false)
   const now = useNow()
   if (queue === undefined || queue.waiting === 0) return null

@@ -4,6 +4,7 @@ import type { PlanAnswer, PlanPreview } from '@windlass/protocol'
 import { Check, CircleHelp, Minus, X } from 'lucide-react'
 import type { ReactElement } from 'react'
 import { Table } from '../parts/table.tsx'
+import { keyOfVariable, VARIABLE_COLUMNS } from '../parts/variable-columns.tsx'
 import styles from './editor.module.css'
 import type { PlacedPlan } from './language.ts'
 
@@ -71,23 +72,7 @@ export function PlanView({
             Variables {plan.variables.length}
             {overridden > 0 && ` (${overridden} overridden)`}
           </summary>
-          <Table
-            caption="Variables of the plan"
-            rows={plan.variables}
-            keyOf={({ name, level, source }) => `${name} ${level} ${source ?? ''}`}
-            columns={[
-              { head: 'Name', cell: ({ name }) => <bdi className="mono">{name}</bdi> },
-              {
-                head: 'Value',
-                cell: ({ value, isSecret, overriddenBy }) => (
-                  <bdi className={overriddenBy === undefined ? 'mono' : `mono ${styles['struck'] ?? ''}`}>
-                    {isSecret ? '•••••' : (value ?? '')}
-                  </bdi>
-                ),
-              },
-              { head: 'From', cell: ({ level, source }) => <bdi>{source === undefined ? level : `${level} ${source}`}</bdi> },
-            ]}
-          />
+          <Table caption="Variables of the plan" rows={plan.variables} keyOf={keyOfVariable} columns={VARIABLE_COLUMNS} />
         </details>
       )}
     </div>

@@ -4,6 +4,7 @@ import { useId, type ReactElement } from 'react'
 import { Button, IconButton } from '../parts/button.tsx'
 import styles from './run.module.css'
 import type { RunVariable } from './run-values.ts'
+import { VariableRow } from './variable-row.tsx'
 
 /** A variable that the build has anyway, unless the run sets it. */
 export interface KnownVariable {
@@ -42,33 +43,12 @@ export function RunVariables({ known, variables, onChange }: RunVariablesProps):
       ))}
       {variables.map((one, index) =>
         names.has(one.name) ? null : (
-          <div key={index} className={styles['variable']} role="group" aria-label={`Variable ${one.name}`}>
-            <input
-              aria-label="Name of the variable"
-              placeholder="NAME"
-              maxLength={200}
-              value={one.name}
-              onChange={({ target }) => replace(index, { ...one, name: target.value.trim() })}
-            />
-            <input
-              aria-label={`Value of ${one.name === '' ? 'the variable' : one.name}`}
-              type={one.isSecret ? 'password' : 'text'}
-              autoComplete="off"
-              value={one.value}
-              onChange={({ target }) => replace(index, { ...one, value: target.value })}
-            />
-            <label className={styles['check']}>
-              <input
-                type="checkbox"
-                checked={one.isSecret}
-                onChange={({ target }) => replace(index, { ...one, isSecret: target.checked })}
-              />
-              secret
-            </label>
-            <IconButton label={`Remove ${one.name === '' ? 'the variable' : one.name}`} onClick={() => replace(index, undefined)}>
-              <X size={16} aria-hidden />
-            </IconButton>
-          </div>
+          <VariableRow
+            key={index}
+            variable={one}
+            onChange={(changes) => replace(index, { ...one, ...changes })}
+            onRemove={() => replace(index, undefined)}
+          />
         ),
       )}
       <div>

@@ -47,22 +47,29 @@ function flush(): void {
   refreshSums()
 }
 
-/** How often counts and the queue are read again while builds change. Milliseconds. */
+/** How often counts and the queue are read again while builds change, and for how long the server answers from one reading. Milliseconds. */
 const SUMS_MS = 1_000
 let sumsTimer: ReturnType<typeof setTimeout> | undefined
+let lastSumsTimer: ReturnType<typeof setTimeout> | undefined
 let sumsAt = -Infinity
 
-/** Reads counts and the queue again, soon after the first change and once a second while changes arrive. */
+function readSums(): void {
+  sumsAt = performance.now()
+  void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
+  void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+}
+
+/** Reads counts and the queue again: soon after the first change, once a second while changes arrive, and once the server has read the last one. */
 function refreshSums(): void {
   sumsTimer ??= setTimeout(
     () => {
       sumsTimer = undefined
-      sumsAt = performance.now()
-      void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
-      void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+      readSums()
     },
     Math.max(0, sumsAt + SUMS_MS - performance.now()),
   )
+  clearTimeout(lastSumsTimer)
+  lastSumsTimer = setTimeout(readSums, SUMS_MS + FLUSH_MS)
 }
 
 const NOUNS_MS = 500

@@ -1,8 +1,9 @@
 /** The variables of a pipeline. A stored secret is never shown: a new value replaces it. */
-import { Plus, X } from 'lucide-react'
+import { Plus } from 'lucide-react'
 import type { ReactElement } from 'react'
-import { Button, IconButton } from '../parts/button.tsx'
+import { Button } from '../parts/button.tsx'
 import run from '../pipelines/run.module.css'
+import { VariableRow, type VariableFields } from '../pipelines/variable-row.tsx'
 import type { FormVariable } from './form.ts'
 
 interface VariablesFormProps {
@@ -15,43 +16,15 @@ export function VariablesForm({ variables, isOff, onChange }: VariablesFormProps
   return (
     <fieldset className={run['variables']} disabled={isOff}>
       <legend>Variables</legend>
-      {variables.map((one, index) => {
-        const name = one.key === '' ? 'the variable' : one.key
-        const change = (changes: Partial<FormVariable>): void => onChange(variables.with(index, { ...one, ...changes }))
-        return (
-          <div key={index} className={run['variable']} role="group" aria-label={`Variable ${one.key}`}>
-            <input
-              aria-label="Name of the variable"
-              placeholder="NAME"
-              maxLength={200}
-              value={one.key}
-              readOnly={one.isKept}
-              onChange={({ target }) => change({ key: target.value.trim() })}
-            />
-            <input
-              aria-label={`Value of ${name}`}
-              type={one.encrypted ? 'password' : 'text'}
-              autoComplete="off"
-              placeholder={one.isKept ? 'Set. Write a new value to replace it' : ''}
-              value={one.value}
-              onChange={({ target }) => change({ value: target.value, isKept: false })}
-            />
-            <label className={run['check']}>
-              <input
-                type="checkbox"
-                checked={one.encrypted}
-                // The value of a stored secret cannot be read again, so it cannot become plain.
-                disabled={one.isKept}
-                onChange={({ target }) => change({ encrypted: target.checked })}
-              />
-              secret
-            </label>
-            <IconButton label={`Remove ${name}`} onClick={() => onChange(variables.toSpliced(index, 1))}>
-              <X size={16} aria-hidden />
-            </IconButton>
-          </div>
-        )
-      })}
+      {variables.map((one, index) => (
+        <VariableRow
+          key={index}
+          variable={{ name: one.key, value: one.value, isSecret: one.encrypted }}
+          isKept={one.isKept}
+          onChange={(changes) => onChange(variables.with(index, change(one, changes)))}
+          onRemove={() => onChange(variables.toSpliced(index, 1))}
+        />
+      ))}
       <div>
         <Button
           small
@@ -64,4 +37,14 @@ export function VariablesForm({ variables, isOff, onChange }: VariablesFormProps
       </div>
     </fieldset>
   )
+}
+
+/** A stored secret with a new value is no longer kept. */
+function change(variable: FormVariable, { name, value, isSecret }: Partial<VariableFields>): FormVariable {
+  return {
+    ...variable,
+    ...(name !== undefined && { key: name }),
+    ...(value !== undefined && { value, isKept: false }),
+    ...(isSecret !== undefined && { encrypted: isSecret }),
+  }
 }
