@@ -6,9 +6,9 @@ import type { Browser, Page } from 'playwright-core'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { openPage, startChromium } from './support/chromium.ts'
 import { seedInbox, type Inbox } from './support/inbox-seeds.ts'
-import { OUTPUT_PAYLOADS, PAYLOADS } from './support/payloads.ts'
+import { OUTPUT_PAYLOADS, PAYLOADS, TERMINAL_PAYLOADS } from './support/payloads.ts'
 import { DOCUMENT, failBuild, runBuild } from './support/seeds.ts'
-import { holdBuild } from './support/terminal-scene.ts'
+import { holdBuild, openTerminal, screenOf } from './support/terminal-scene.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -119,6 +119,36 @@ test(
     await scene.admin.settings.put({ ...settings, pauseBuilds: false })
   },
 )
+
+test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal have no effect outside of it (W092)`, async () => {
+  const held = await holdBuild(scene)
+  await using opened = await openPage(
+    browser,
+    { url: scene.server.url, key: scene.adminToken },
+    { permissions: ['clipboard-read', 'clipboard-write'] },
+  )
+  const { page, seen } = opened
+  const opens: string[] = []
+  page.context().on('page', (other) => opens.push(other.url()))
+  const { shell, frame } = await openTerminal(page, held)
+  await using _shell = shell
+  await frame.getByRole('textbox').focus()
+  await page.evaluate(() => navigator.clipboard.writeText('what was there'))
+  const title = await page.title()
+  const inner = await frame.locator('html').evaluate(() => document.title)
+  await shell.say(`${[...PAYLOADS, ...OUTPUT_PAYLOADS, ...TERMINAL_PAYLOADS].join('\r\n')}\r\n`)
+  await shell.say('\u001Bcthe end')
+  await expect.poll(() => screenOf(frame)).toBe('the end')
+  expect(await page.title()).toBe(title)
+  for (const part of [page.mainFrame(), ...page.mainFrame().childFrames()])
+    expect(
+      await part.evaluate(() => ['__breach' in window, document.querySelectorAll('form[action], object, embed, base').length]),
+    ).toEqual([false, 0])
+  expect(await frame.locator('html').evaluate(() => document.title)).toBe(inner)
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('what was there')
+  expect(opens).toEqual([])
+  expect(seen).toEqual([])
+})
 
 /** A pipeline whose document and reasons of changes are hostile texts. */
 async function putHostileVersions({ admin }: HttpScene): Promise<void> {
