@@ -13,8 +13,8 @@ export default defineConfig({
         name: group.name,
         include: [...(group.include ?? [])],
         exclude: ['**/node_modules/**', ...(group.exclude ?? [])],
-        testTimeout: group.timeoutMs ?? 120_000,
-        hookTimeout: 300_000,
+        testTimeout: group.timeoutMs ?? 600_000,
+        hookTimeout: 600_000,
         isolate: group.sharesProcess !== true,
         // The default of 1 s is too short for real I/O on a busy machine.
         expect: { poll: { timeout: 60_000 } },

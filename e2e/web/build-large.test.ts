@@ -27,7 +27,7 @@ beforeAll(async () => {
   await engine.event({ type: 'step.started', step: 'g0', try: 1 })
   for (let index = 0; index < 5; index += 1) await runStep(engine, `g0_s${index}`, { status: 'success' })
   id = build.id
-}, 120_000)
+})
 
 afterAll(() => web[Symbol.asyncDispose]())
 
@@ -67,4 +67,4 @@ test('a plan of 10,000 steps shows in 2 s with at most 1,500 elements, groups fo
   )
   expect(shrunk).toBeGreaterThanOrEqual(0.7)
   expect(seen).toEqual([])
-}, 120_000)
+})

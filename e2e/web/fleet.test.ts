@@ -109,7 +109,7 @@ describe('runtimes with a cause each', () => {
     await rowOf(page, 'older').waitFor()
     await page.getByText('live', { exact: true }).waitFor()
     await silenceAgent(web.server, 'agent-older', 25)
-    await rowOf(page, 'older').getByText('Agent "agent-older" has been silent for 25 min.').waitFor({ timeout: 10_000 })
+    await rowOf(page, 'older').getByText('Agent "agent-older" has been silent for 25 min.').waitFor()
   })
 })
 

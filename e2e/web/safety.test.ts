@@ -12,9 +12,6 @@ import { holdBuild, openTerminal, screenOf } from './support/terminal-scene.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Time for a visit of all screens on a busy machine. Milliseconds. */
-const ALL_SCREENS_MS = 600_000
-
 let scene: HttpScene
 let browser: Browser
 let inbox: Inbox
@@ -44,81 +41,77 @@ const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H
 const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/history?version=1', '/-/settings', '/-/run']
 const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 
-test(
-  `${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`,
-  { timeout: ALL_SCREENS_MS },
-  async () => {
-    const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)
-    const { build, engine } = await runBuild(scene, {
-      branch: PAYLOADS[0],
-      git: { commitMessage: PAYLOADS[1], commitAuthor: PAYLOADS[2] },
-      variables: Object.fromEntries(names),
-      annotations: { note: PAYLOADS.join(' ').slice(0, 60_000) },
-    })
-    await scene.admin.annotations.put('build', build.id, { values: { shown: PAYLOADS[1] ?? '' }, display: 'shown' })
-    await engine.log('step/install', [...PAYLOADS, ...OUTPUT_PAYLOADS, ''].join('\n'))
-    await engine.event({
-      type: 'step.finished',
-      step: 'install',
-      try: 1,
-      status: 'error',
-      reason: 'exit-code',
-      exitCode: 1,
-      members: {},
-      exports: [],
-      message: PAYLOADS[1],
-    })
-    await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
-    for (const branch of PAYLOADS.slice(0, 40))
-      await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
-    await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
-    await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
-    const hostile = PAYLOADS.join(' ').slice(0, 900)
-    const { name, type, agent } = await scene.admin.runtimes.get('local')
-    const spec = {
-      description: hostile,
-      runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } },
-    }
-    await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
-    await scene.admin.settings.put({
-      ...(await scene.admin.settings.get()),
-      pauseBuilds: true,
-      pauseReason: hostile.slice(0, 500),
-    })
-    await putHostileVersions(scene)
-    await scene.admin.views.create({
-      name: 'Hostile',
-      filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) },
-    })
-    await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
-    const { page, seen } = opened
-    for (const path of [
-      ...FLEET_SCREENS,
-      '/pipelines',
-      ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
-      `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
-      '/pipelines/demo/hostile-history/-/history?version=2',
-      '/builds',
-      `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
-      ...TABS.map((tab) => `/builds/${build.id}${tab}`),
-      `/builds/${build.id}/steps/install`,
-      ...inbox.paths,
-    ]) {
-      await page.goto(path)
-      await page.locator('h1').first().waitFor()
-      await page.waitForFunction(() => document.querySelector('[aria-label^="Loading "]') === null)
-      expect(
-        await page.evaluate(() => [
-          document.querySelectorAll('base, iframe, object, embed, form[action], a[href^="javascript"]').length,
-          '__breach' in window,
-        ]),
-      ).toEqual([0, false])
-    }
-    expect(seen).toEqual([])
-    const { pauseReason: _, ...settings } = await scene.admin.settings.get()
-    await scene.admin.settings.put({ ...settings, pauseBuilds: false })
-  },
-)
+test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
+  const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)
+  const { build, engine } = await runBuild(scene, {
+    branch: PAYLOADS[0],
+    git: { commitMessage: PAYLOADS[1], commitAuthor: PAYLOADS[2] },
+    variables: Object.fromEntries(names),
+    annotations: { note: PAYLOADS.join(' ').slice(0, 60_000) },
+  })
+  await scene.admin.annotations.put('build', build.id, { values: { shown: PAYLOADS[1] ?? '' }, display: 'shown' })
+  await engine.log('step/install', [...PAYLOADS, ...OUTPUT_PAYLOADS, ''].join('\n'))
+  await engine.event({
+    type: 'step.finished',
+    step: 'install',
+    try: 1,
+    status: 'error',
+    reason: 'exit-code',
+    exitCode: 1,
+    members: {},
+    exports: [],
+    message: PAYLOADS[1],
+  })
+  await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
+  for (const branch of PAYLOADS.slice(0, 40))
+    await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
+  await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
+  const hostile = PAYLOADS.join(' ').slice(0, 900)
+  const { name, type, agent } = await scene.admin.runtimes.get('local')
+  const spec = {
+    description: hostile,
+    runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } },
+  }
+  await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
+  await scene.admin.settings.put({
+    ...(await scene.admin.settings.get()),
+    pauseBuilds: true,
+    pauseReason: hostile.slice(0, 500),
+  })
+  await putHostileVersions(scene)
+  await scene.admin.views.create({
+    name: 'Hostile',
+    filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) },
+  })
+  await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
+  const { page, seen } = opened
+  for (const path of [
+    ...FLEET_SCREENS,
+    '/pipelines',
+    ...PIPELINE_TABS.map((tab) => `/pipelines/demo/hostile${tab}`),
+    `/pipelines/demo/hostile/-/run?v.A=${encodeURIComponent(PAYLOADS[1] ?? '')}&branch=${encodeURIComponent(PAYLOADS[2] ?? '')}`,
+    '/pipelines/demo/hostile-history/-/history?version=2',
+    '/builds',
+    `/builds?branch=${encodeURIComponent(PAYLOADS[0] ?? '')}`,
+    ...TABS.map((tab) => `/builds/${build.id}${tab}`),
+    `/builds/${build.id}/steps/install`,
+    ...inbox.paths,
+  ]) {
+    await page.goto(path)
+    await page.locator('h1').first().waitFor()
+    await page.waitForFunction(() => document.querySelector('[aria-label^="Loading "]') === null)
+    expect(
+      await page.evaluate(() => [
+        document.querySelectorAll('base, iframe, object, embed, form[action], a[href^="javascript"]').length,
+        '__breach' in window,
+      ]),
+    ).toEqual([0, false])
+  }
+  expect(seen).toEqual([])
+  const { pauseReason: _, ...settings } = await scene.admin.settings.get()
+  await scene.admin.settings.put({ ...settings, pauseBuilds: false })
+})
 
 test(`${PAYLOADS.length + TERMINAL_PAYLOADS.length} hostile texts in a terminal have no effect outside of it (W092)`, async () => {
   const held = await holdBuild(scene)
@@ -192,7 +185,6 @@ test.each([
   ['light', 360],
 ] as const)(
   'no screen has a serious breach of accessibility or scrolls sideways, %s, %i px (W088, W090)',
-  { timeout: ALL_SCREENS_MS },
   async (colorScheme, width) => {
     await scene.admin.pipelines.put('demo/safety', {
       name: 'demo/safety',

@@ -109,8 +109,8 @@ test('a terminal survives reload and a restart of the server, is seen by a secon
   const again = await startServer({ dataDir, port: Number(new URL(own.server.url).port), minFreeShare: 0 })
   try {
     await saying
-    await expect.poll(() => screenOf(frame), { timeout: 20_000 }).toBe(lines(12))
-    await expect.poll(() => screenOf(other.page), { timeout: 20_000 }).toBe(lines(12))
+    await expect.poll(() => screenOf(frame)).toBe(lines(12))
+    await expect.poll(() => screenOf(other.page)).toBe(lines(12))
     await expect.poll(() => shell.keys()).toBe('typed while away')
 
     await held.engine.log(`terminal/${id}`, lines(12).replaceAll('\n', '\r\n'))

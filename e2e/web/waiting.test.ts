@@ -12,8 +12,6 @@ import { openWebScene, type WebScene } from './support/web-scene.ts'
 
 const HELLO = "version: '1.0'\nsteps:\n  hello: {image: alpine, commands: [echo hello]}\n"
 const GATE = "version: '1.0'\nsteps:\n  gate: {type: pending-approval}\n"
-/** How soon the page shows the cause of a wait. Milliseconds. */
-const SHOWN_MS = 5_000
 
 interface Case {
   readonly reason: Reason
@@ -184,7 +182,7 @@ test.each(CASES)(
     const why = page.locator(`[data-build="${build.id}"]`).locator('p')
     const { message } = await admin.builds.get(build.id)
     const text = (message ?? REASONS[reason].text).replace(/\.$/, '')
-    await expect.poll(() => why.textContent(), { timeout: SHOWN_MS }).toContain(text)
+    await expect.poll(() => why.textContent()).toContain(text)
     expect(await why.textContent()).toMatch(/for \d+ s/)
     if (holder !== undefined) {
       await why.getByRole('link', { name: `#${holder.number}` }).click()

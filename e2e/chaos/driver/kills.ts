@@ -36,6 +36,8 @@ export interface KillOptions {
   readonly down: ReadonlySet<Mortal>
   readonly recorder: Recorder
   readonly signal: AbortSignal
+  /** Whether nobody is killed for now. Default: never. */
+  readonly isHeld?: () => boolean
   /** Counter that increases with every kill that hits a live target. */
   readonly landed: Landed
 }
@@ -73,6 +75,7 @@ export async function runKills(options: KillOptions): Promise<void> {
     await clock.sleep(random.between(...plan.everyMs), signal).catch(() => undefined)
     await untilClaimed(options, before + (plan.enginesPerKill ?? 0))
     if (signal.aborted) break
+    if (options.isHeld?.() === true) continue
     if (deck.length === 0) deck.push(...plan.victims)
     const [victim] = deck.splice(random.between(0, deck.length - 1), 1)
     if (victim === 'engine') {

@@ -33,6 +33,8 @@ export async function openPage(
     })
     if (!answer.ok()) throw new Error(`the sign-in failed: ${await answer.text()}`)
   }
+  // How long something takes depends on who else uses the machine.
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const seen: string[] = []
   page.on('dialog', (dialog) => {

@@ -67,7 +67,7 @@ steps:
   expect(result.output('flaky')).toBe('try 1 of 3\ntry 2 of 3\n')
   expect(result.snapshot.steps['flaky']).toMatchObject({ status: 'success', try: 2 })
   expect(result.log('flaky')).toMatch(/Try 1 of 3 failed; the next one starts in \d+ s\./)
-}, 30_000)
+})
 
 test('stops a step after its time limit as a failure (P106)', async () => {
   const result = await runPipeline(

@@ -115,7 +115,7 @@ const clone = (name: string, url: string, fields = ''): string => `
     fail_fast: false
 ${fields}`
 
-test('neither runs planted files of a clone nor exposes credentials in the next clone', { timeout: 300_000 }, async () => {
+test('neither runs planted files of a clone nor exposes credentials in the next clone', async () => {
   const repository = await server.create('private/code')
   await repository.commit({ file: 'first' })
   await repository.commit({ file: 'second' }, { tag: 'v1' })

@@ -66,7 +66,7 @@ test('receives the line of a container that ends at once every time', async () =
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   expect(lost).toEqual([])
-}, 300_000)
+})
 
 const MISSING = 'no such file or directory'
 /** An occasional message of runc in a nested daemon, padded to the same length. */

@@ -478,7 +478,7 @@ test('sends several frames at once and neither loses nor duplicates a byte when 
   expect(target.streams.get('step/a')?.equals(output)).toBe(true)
   expect(most).toBeGreaterThan(1)
   expect(most).toBeLessThanOrEqual(4)
-}, 30_000)
+})
 
 test('sends one frame at a time to a server that does not request more', async () => {
   const target = memory()
@@ -524,7 +524,7 @@ test('continues after the acknowledged bytes if a frame ahead was refused before
   expect(refusals).toBeGreaterThan(0)
   // Nothing that was acknowledged is sent again.
   expect(target.frames.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)).toBe(output.length)
-}, 30_000)
+})
 
 test('begins the backoff anew when frames were accepted since the last fault', async () => {
   const answered = new Set<string>()
@@ -543,4 +543,4 @@ test('begins the backoff anew when frames were accepted since the last fault', a
   expect(target.streams.get('step/a')?.equals(output)).toBe(true)
   // The first pause of a backoff is at most 200 ms, the second at most 400 ms.
   expect(Math.max(...clock.pauses)).toBeLessThanOrEqual(400)
-}, 30_000)
+})

@@ -56,68 +56,61 @@ describe.each(DATABASES)('redelivery on $name', ({ name, open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test(
-    '1,000 events that are each delivered three times give exactly 1,000 builds, although servers are killed',
-    { timeout: 240_000 },
-    async () => {
-      const random = openRandom(SEED)
-      const at = await database.fresh()
-      await using first = await openTestApp(database, at)
-      // SQLite has one server.
-      await using second = name === 'SQLite' ? undefined : await openTestApp(database, at)
-      const servers = [first, ...(second === undefined ? [] : [second])]
-      const { app } = first
-      const webhook = await addWebhook(app)
-      await addPipeline(app, 'a/app')
-      await addTrigger(app, 'a/app')
-      let kills = 0
-      let isOver = false
-      const work = servers.map(async (server) => {
-        while (!isOver) {
-          const alive = mortal(server.app, random, () => (kills += 1))
-          await processDeliveries(alive).catch((error: unknown) => {
-            if (!(error instanceof Killed)) throw error
-          })
-          // The next server starts later than the others hold a delivery.
-          for (const { clock } of servers) clock.advance(5_001)
-          await new Promise((resolve) => void setImmediate(resolve))
-        }
-      })
-      const calls = shuffle(
-        Array.from({ length: EVENTS * REPEATS }, (_, index) => index % EVENTS),
-        random,
+  test('1,000 events that are each delivered three times give exactly 1,000 builds, although servers are killed', async () => {
+    const random = openRandom(SEED)
+    const at = await database.fresh()
+    await using first = await openTestApp(database, at)
+    // SQLite has one server.
+    await using second = name === 'SQLite' ? undefined : await openTestApp(database, at)
+    const servers = [first, ...(second === undefined ? [] : [second])]
+    const { app } = first
+    const webhook = await addWebhook(app)
+    await addPipeline(app, 'a/app')
+    await addTrigger(app, 'a/app')
+    let kills = 0
+    let isOver = false
+    const work = servers.map(async (server) => {
+      while (!isOver) {
+        const alive = mortal(server.app, random, () => (kills += 1))
+        await processDeliveries(alive).catch((error: unknown) => {
+          if (!(error instanceof Killed)) throw error
+        })
+        // The next server starts later than the others hold a delivery.
+        for (const { clock } of servers) clock.advance(5_001)
+        await new Promise((resolve) => void setImmediate(resolve))
+      }
+    })
+    const calls = shuffle(
+      Array.from({ length: EVENTS * REPEATS }, (_, index) => index % EVENTS),
+      random,
+    )
+    while (calls.length > 0) {
+      const some = calls.splice(0, CONCURRENT)
+      await Promise.all(
+        some.map((n, index) => {
+          const { app: server } = servers[index % servers.length] ?? first
+          const after = `c${n.toString(16).padStart(39, '0')}`
+          return deliver(server, webhook, githubPush({ after, head_commit: { id: after } }), { id: `event-${n}` })
+        }),
       )
-      while (calls.length > 0) {
-        const some = calls.splice(0, CONCURRENT)
-        await Promise.all(
-          some.map((n, index) => {
-            const { app: server } = servers[index % servers.length] ?? first
-            const after = `c${n.toString(16).padStart(39, '0')}`
-            return deliver(server, webhook, githubPush({ after, head_commit: { id: after } }), { id: `event-${n}` })
-          }),
-        )
-      }
-      const open = async (): Promise<number> => {
-        const waiting = await app.store.query.selectFrom('delivery').select('id').where('next_at', 'is not', null).execute()
-        return waiting.length
-      }
-      await expect.poll(open, { timeout: 200_000, interval: 200 }).toBe(0)
-      isOver = true
-      await Promise.all(work)
-      const builds = await app.store.query.selectFrom('build').select(['id', 'revision', 'number']).execute()
-      expect(builds).toHaveLength(EVENTS)
-      expect(new Set(builds.map(({ revision }) => revision)).size).toBe(EVENTS)
-      expect(new Set(builds.map((build) => build.number)).size).toBe(EVENTS)
-      const deliveries = await app.store.query
-        .selectFrom('delivery')
-        .select(['status', 'reason', 'repeats', 'verdicts'])
-        .execute()
-      expect(deliveries).toHaveLength(EVENTS)
-      for (const one of deliveries) expect(one).toMatchObject({ status: 'processed', reason: null, repeats: REPEATS - 1 })
-      // Every delivery names its own build.
-      const named = deliveries.map(({ verdicts }) => (JSON.parse(verdicts ?? '[]') as { buildId: string }[])[0]?.buildId)
-      expect(new Set(named)).toEqual(new Set(builds.map(({ id }) => id)))
-      expect(kills).toBeGreaterThan(20)
-    },
-  )
+    }
+    const open = async (): Promise<number> => {
+      const waiting = await app.store.query.selectFrom('delivery').select('id').where('next_at', 'is not', null).execute()
+      return waiting.length
+    }
+    await expect.poll(open, { timeout: 200_000, interval: 200 }).toBe(0)
+    isOver = true
+    await Promise.all(work)
+    const builds = await app.store.query.selectFrom('build').select(['id', 'revision', 'number']).execute()
+    expect(builds).toHaveLength(EVENTS)
+    expect(new Set(builds.map(({ revision }) => revision)).size).toBe(EVENTS)
+    expect(new Set(builds.map((build) => build.number)).size).toBe(EVENTS)
+    const deliveries = await app.store.query.selectFrom('delivery').select(['status', 'reason', 'repeats', 'verdicts']).execute()
+    expect(deliveries).toHaveLength(EVENTS)
+    for (const one of deliveries) expect(one).toMatchObject({ status: 'processed', reason: null, repeats: REPEATS - 1 })
+    // Every delivery names its own build.
+    const named = deliveries.map(({ verdicts }) => (JSON.parse(verdicts ?? '[]') as { buildId: string }[])[0]?.buildId)
+    expect(new Set(named)).toEqual(new Set(builds.map(({ id }) => id)))
+    expect(kills).toBeGreaterThan(20)
+  })
 })

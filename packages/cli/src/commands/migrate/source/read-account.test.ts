@@ -150,7 +150,7 @@ test('the 404 page of a proxy does not mean that the account has no event trigge
     code: 'proxy-answered',
     message: `GET /api/hermes/triggers of ${account.url} was answered with 404.`,
   })
-}, 20_000)
+})
 
 test('repeats a call that a gateway refused', async () => {
   let count = 0
@@ -192,7 +192,7 @@ test('answers that are not complete, not JSON, not a list or too large are fault
   await expect(failureOf((_, response) => void response.end(' '.repeat(33 * 1_048_576)))).rejects.toMatchObject({
     code: 'payload-too-large',
   })
-}, 20_000)
+})
 
 test('a document that is nested too deeply is left, and keys of prototypes are not set', async () => {
   const deep = JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`)
