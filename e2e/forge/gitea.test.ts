@@ -136,6 +136,21 @@ test('connect git makes the context and the webhook, and a second run keeps both
   expect(await hooks()).toHaveLength(1)
 })
 
+test('check context asks the forge whose token it is, and says when the forge refuses it (E31)', async () => {
+  const check = (name: string): Promise<Finished> => sandbox.run(['check', 'context', name])
+  const own = await check('work')
+  expect([own.code, own.stdout], own.stderr).toEqual([0, expect.stringContaining('takes the login for ann.')])
+  const data = { url: forge.url, username: 'ann' }
+  await client.contexts.put('wrong', { name: 'wrong', type: 'git', data: { ...data, password: 'f'.repeat(40) } })
+  const wrong = await check('wrong')
+  expect([wrong.code, wrong.stdout], wrong.stderr).toEqual([1, expect.stringContaining('refused (unauthorized)')])
+  await client.contexts.put('wrong', { name: 'wrong', type: 'git', data: { ...data, password: ann.password } })
+  const password = await check('wrong')
+  expect([password.code, password.stdout], password.stderr).toEqual([0, expect.stringContaining('need an access token')])
+  await client.contexts.delete('wrong')
+  expect(own.stdout + wrong.stdout + password.stdout).not.toMatch(new RegExp(`${ann.token}|${ann.password}|ffff`))
+})
+
 test('the public command line adds a repository that the forge has, and refuses another one (F046)', async () => {
   const codefresh = await signIn(sandbox, up)
   const added = await codefresh.must('add', 'repo', 'ann/app', '--context', 'work')

@@ -71,6 +71,9 @@ test('a sign-in connects a private repository, which builds clone after the firs
       Statuses.parse(await ann.api('GET', `/repos/ann/app/commits/${commit}/statuses?sort=oldest`)).map(({ status }) => status)
     await expect.poll(states, { timeout: 30_000 }).toEqual(['pending', 'success'])
   }
+  // The token has no right to read its user.
+  const checked = await sandbox.run(['check', 'context', 'work'])
+  expect([checked.code, checked.stdout], checked.stderr).toEqual([0, expect.stringContaining('accepts the login')])
   const renewed = await client.contexts.get('work')
   expect(renewed.expiresAt).toBeGreaterThan(first.expiresAt ?? Infinity)
   expect(renewed.problem).toBeUndefined()

@@ -2,6 +2,8 @@
 import { pathOf, ROUTES } from '@windlass/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
+import { startFakeService } from '../../packages/agent/test/support/fake-service.ts'
+import { startIdleAgent } from '../../packages/agent/test/support/idle-agent.ts'
 import { openContextData } from '../../packages/server/src/contexts/context-data.ts'
 import { findContext } from '../../packages/server/src/store/account/contexts.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
@@ -122,5 +124,37 @@ test('deleting a context names the pipelines and triggers that break', async () 
   await dialog.getByRole('button', { name: 'Delete the context' }).click()
   await page.waitForURL('**/contexts')
   expect((await admin.contexts.list()).items.map(({ name }) => name)).not.toContain('shared')
+  expect(seen).toEqual([])
+})
+
+test('a check by the agent of a runtime says on the page whether a context works, and stays there (E31)', async () => {
+  const { server } = web
+  await using _ = await startIdleAgent(server)
+  await using vault = await startFakeService((line, { 'x-vault-token': token }) => {
+    if (token !== 'hvs.right-token') return { status: 403, body: { errors: ['permission denied'] } }
+    return line === 'GET /v1/auth/token/lookup-self' ? { status: 200, body: { data: { display_name: 'approle-ci' } } } : undefined
+  })
+  const put = (token: string): Promise<unknown> =>
+    server.admin.contexts.put('vault', { name: 'vault', type: 'secret-store', data: { url: vault.url, token } })
+  await put('hvs.wrong-token')
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto('/contexts/vault')
+  const section = page.getByRole('region', { name: 'Check' })
+  await section.getByText('windlass check context vault --runtime local').waitFor()
+  await section.getByRole('button', { name: 'Check the context' }).click()
+  await section.getByText('refuses the token (403)', { exact: false }).waitFor()
+  await section.getByText('Check the token of the context', { exact: false }).waitFor()
+  await put('hvs.right-token')
+  await page.reload()
+  await section.getByText('The context has changed since.').waitFor()
+  await section.getByRole('button', { name: 'Check the context' }).click()
+  await section.getByText('accepts the token', { exact: false }).waitFor()
+  await section.getByText('Checked by agent of local', { exact: false }).waitFor()
+  await server.admin.contexts.put('words', { name: 'words', type: 'config', data: { A: '1' } })
+  await page.goto('/contexts/words')
+  await page.getByRole('button', { name: 'Save the context' }).waitFor()
+  expect(await section.count()).toBe(0)
+  expect(await page.content()).not.toMatch(/hvs\./)
   expect(seen).toEqual([])
 })

@@ -255,7 +255,7 @@ test('a Secret that the owner of the cluster does not allow is refused with the 
   expect(log).toContain('WINDLASS_AGENT_ALLOWED_SECRETS')
 })
 
-test('a secret store in a Secret of the cluster is read there, only by builds of its runtime (R205)', async () => {
+test('a secret store in a Secret of the cluster is read there, only by builds of its runtime, and can be checked (R205, E31)', async () => {
   const context = {
     kind: 'context',
     metadata: { name: 'in-cluster' },
@@ -267,6 +267,8 @@ test('a secret store in a Secret of the cluster is read there, only by builds of
   const steps = step('read', installation.images['TOOLS_IMAGE'] ?? '', [`test "\${{secrets.in-cluster.token}}" = ${token}`])
   const { code, log } = await run('store', steps, '--runtime', TEAM)
   expect(code, log).toBe(0)
+  const checked = await installation.windlass('check', 'context', 'in-cluster')
+  expect([checked.code, checked.stdout], checked.stderr).toEqual([0, expect.stringContaining('has the Secret team-secret with')])
   const other = await run('store', steps, '--runtime', `${TEAM}-closed`)
   expect(other.code).toBe(1)
   expect(other.log).toContain('cannot find team-secret in the cluster')

@@ -35,6 +35,8 @@ export interface AgentOptions {
   readonly reach?: CheckedAgent['reach']
   /** Interval between reports of disks. Milliseconds. */
   readonly disksMs?: number
+  /** PEM file with additional certificate authorities, for checks of contexts. */
+  readonly caFile?: string | undefined
   /** Names of the runtimes that this agent serves; undefined if it accepts tasks of any runtime. */
   readonly runtimes?: (() => readonly string[]) | undefined
 }
@@ -116,6 +118,7 @@ class RunningAgent implements Agent {
       signal: this.#running.signal,
       checked: { clock, serverUrl: client.url, reach: options.reach },
       disksMs: options.disksMs,
+      caFile: options.caFile,
       onFenced: (error) => this.#fatal.reject(error),
     })
     this.ready.catch(() => undefined)

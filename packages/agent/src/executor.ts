@@ -44,6 +44,15 @@ type ResultOf<K extends JobResult['kind']> = Omit<Extract<JobResult, { kind: K }
 export type RemovedDisk = ResultOf<'remove-disk'>
 export type FoundFindings = ResultOf<'check-agent'>['findings']
 export type AgentCheckJob = Extract<AgentJob, { kind: 'check-agent' }>
+export type ContextCheckJob = Extract<AgentJob, { kind: 'check-context' }>
+
+/** An object that builds of a runtime may mount. */
+export interface DataRef {
+  readonly runtime: string
+  readonly namespace: string
+  readonly kind: 'Secret' | 'ConfigMap'
+  readonly name: string
+}
 
 /** The disks that builds leave for later builds. */
 export interface ExecutorDisks {
@@ -75,6 +84,11 @@ export interface Executor {
   readonly disks?: ExecutorDisks
   /** Checks the environment of builds, of the runtimes in the job. Changes nothing. */
   check?(job: AgentCheckJob, signal: AbortSignal): Promise<FoundFindings>
+  /**
+   * Reads the data of a Secret, encoded as it is stored, or of a ConfigMap; undefined if it does not exist. Throws `policy-refused` for one that builds may
+   * not use. Absent if builds run outside of a cluster.
+   */
+  readData?(object: DataRef, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>
   /** Returns the end of the log of an attempt's engine, or undefined if there is none. */
   lastLog?(
     ref: AttemptRef & { readonly runtime: string },

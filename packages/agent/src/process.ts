@@ -125,6 +125,7 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
     maxTasks: config.MAX_TASKS,
     sweepMs: config.SWEEP_MS,
     reach: (url, signal) => reachServer(transport, url, signal),
+    caFile: config.CA,
     ...(known && { runtimes: () => parts.clusters.all().map(({ entry }) => entry.name) }),
   })
   agent.ready.then(

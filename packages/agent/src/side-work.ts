@@ -1,7 +1,7 @@
 /** What an agent does that belongs to no build: it reports disks, and carries out jobs. */
 import { defined, type Clock, type Fault, type Logger } from '@windlass/kit'
 import type { AgentCalls } from '@windlass/client/agent'
-import { DISKS_FEATURE, JOBS_FEATURE, type AgentJob, type JobResult } from '@windlass/protocol'
+import { CONTEXT_CHECKS_FEATURE, DISKS_FEATURE, JOBS_FEATURE, type AgentJob, type JobResult } from '@windlass/protocol'
 import { runChecks, type CheckedAgent } from './checks.ts'
 import { openDiskReports } from './disk-reports.ts'
 import type { Executor } from './executor.ts'
@@ -16,6 +16,8 @@ export interface SideWorkOptions {
   readonly signal: AbortSignal
   readonly checked: CheckedAgent
   readonly disksMs?: number | undefined
+  /** PEM file with additional certificate authorities, for checks of contexts. */
+  readonly caFile?: string | undefined
   readonly onFenced: (error: Fault) => void
 }
 
@@ -41,6 +43,11 @@ export function openSideWork(options: SideWorkOptions): SideWork {
   async function run(job: AgentJob, until: AbortSignal): Promise<JobResult> {
     const { kind } = job
     if (kind === 'check-agent') return { kind, findings: await runChecks(executor, job, options.checked, until) }
+    if (kind === 'check-context') {
+      // Loaded on demand, because few agents ever check a context.
+      const { checkContext } = await import('./context-checks/check-context.ts')
+      return { kind, result: await checkContext(job, { executor, clock, caFile: options.caFile }, until) }
+    }
     if (disks === undefined) return { kind, outcome: 'gone', message: 'This agent keeps no disks.' }
     const removed = await disks.remove(job, until)
     reports?.reportSoon()
@@ -49,7 +56,7 @@ export function openSideWork(options: SideWorkOptions): SideWork {
 
   const jobs = openJobs({ run, server, epoch, clock, log, signal, onFenced: options.onFenced })
   return {
-    features: [JOBS_FEATURE, ...(disks === undefined ? [] : [DISKS_FEATURE])],
+    features: [JOBS_FEATURE, CONTEXT_CHECKS_FEATURE, ...(disks === undefined ? [] : [DISKS_FEATURE])],
     welcome(features) {
       serverFeatures = features
     },

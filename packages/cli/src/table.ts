@@ -6,6 +6,7 @@ import { approvalCommands } from './commands/approvals/command.ts'
 import { auditCommands } from './commands/audit/command.ts'
 import { authCommands } from './commands/auth/command.ts'
 import { buildCommands } from './commands/builds/command.ts'
+import { checkCommands } from './commands/check/command.ts'
 import { connectCommands } from './commands/connect/command.ts'
 import { completionCommands } from './commands/completion/command.ts'
 import { debugCommands } from './commands/debug/command.ts'
@@ -62,6 +63,7 @@ export const commands: readonly Command[] = [
   ...applyCommands,
   ...versionsOfPipelinesCommands,
   ...connectCommands,
+  ...checkCommands,
   ...triggerCommands,
   ...notificationCommands,
   ...importCommands,
@@ -86,6 +88,7 @@ export const groups: Readonly<Record<string, string>> = {
   audit: 'Read and check the audit log',
   auth: 'Log in to servers and switch between them',
   attach: 'Attach a runtime environment to an agent',
+  check: 'Let agents check resources',
   connect: 'Connect the server with other services',
   components: 'Accepted for older scripts; does nothing',
   create: 'Create a resource from flags',
@@ -135,6 +138,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'apply',
     'create',
     'connect',
+    'check',
     'replace',
     'import',
     'migrate',

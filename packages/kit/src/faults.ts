@@ -204,6 +204,16 @@ export const faults = {
     text: 'A build uses the disk.',
     hint: 'Wait for the end of the build, or terminate it.',
   },
+  'context-not-checkable': {
+    status: 422,
+    text: 'The context leads to nothing outside that could be checked.',
+    hint: 'Only contexts of the types git, registry, kubernetes and secret-store can be checked.',
+  },
+  'context-of-other-runtime': {
+    status: 422,
+    text: 'The context is not for this runtime environment.',
+    hint: 'Check it with the runtime environment that it names.',
+  },
   'agent-checks-failed': {
     status: 504,
     text: 'The agent did not report its checks.',

@@ -72,6 +72,11 @@ export function clustersExecutor({ clusters, executorOf, listMs = LIST_MS }: Man
       async check(job, signal) {
         return (await Promise.all([...executors.values()].map(async (one) => (await one.check?.(job, signal)) ?? []))).flat()
       },
+      async readData(object, signal) {
+        const executor = executors.get(object.runtime)
+        if (executor?.readData !== undefined) return executor.readData(object, signal)
+        throw fault('cluster-unreachable', { message: `This agent no longer serves the runtime ${object.runtime}.` })
+      },
       disks: {
         async list(signal) {
           const found = await Promise.all([...executors.values()].map(async ({ disks }) => disks?.list(signal)))

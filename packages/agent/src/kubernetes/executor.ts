@@ -24,6 +24,7 @@ import { openPlacer } from './place.ts'
 import { openPodWatch } from './pods.ts'
 import type { AgentPolicy } from './policy/agent-policy.ts'
 import { checkPolicy } from './policy/check.ts'
+import { readData } from './read-data.ts'
 import { attemptOf } from './read-pod.ts'
 import { removeAttempt } from './remove.ts'
 import { startLimitOf, type StartRate } from '../starts/choose-starts.ts'
@@ -167,6 +168,7 @@ function openExecutor(
       })
       return (await Promise.all(checked)).flat()
     },
+    readData: (object, signal) => readData({ kube, policy }, object, signal),
     disks: clusterDisks({ kube, clock, namespaces, runtime }),
     lastLog: (ref, signal) => readEngineLog({ kube, namespaces }, ref, signal),
     close: () => pods.close(),

@@ -2,6 +2,8 @@
 import {
   BranchQuery,
   Context,
+  ContextCheck,
+  ContextCheckInput,
   ContextInput,
   page,
   PageQuery,
@@ -65,6 +67,10 @@ export const contexts = {
   get: route('GET', '/v1/contexts/{name}', { answer: Context }),
   put: route('PUT', '/v1/contexts/{name}', { body: ContextInput, answer: Context }),
   delete: route('DELETE', '/v1/contexts/{name}', { answer: 'nothing' }),
+  /** Lists the last check by the agent of each runtime, the latest first. */
+  checks: route('GET', '/v1/contexts/{name}/checks', { answer: page(ContextCheck) }),
+  /** Lets the agent of a runtime check the context, and waits shortly for the result. */
+  check: route('POST', '/v1/contexts/{name}/check', { body: ContextCheckInput, answer: ContextCheck }),
 }
 
 export const stepTypes = {

@@ -17,7 +17,7 @@ export function isLoopback(url: string): boolean {
 
 /** Explains an error that a transport or client threw for a call to `url`. */
 export function explainUnreachable(error: unknown, url: string): Unreachable {
-  const { code, text } = rootOf(error)
+  const { code, text } = rootError(error)
   const { host, hostname } = new URL(url)
   if (code === 'ECONNREFUSED') return { cause: `connection refused by ${host}`, hint: isLoopback(url) ? LOOPBACK : REFUSED }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
@@ -28,7 +28,7 @@ export function explainUnreachable(error: unknown, url: string): Unreachable {
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return { cause: `no route to ${host} (${code})`, hint: BLOCKED }
   if (code === 'ETIMEDOUT') return { cause: `no connection to ${host} (${text})`, hint: BLOCKED }
   if (code === 'ERR_PROXY_TUNNEL') return { cause: `the proxy refused the connection: ${text}`, hint: PROXY }
-  if (isTls(code)) return { cause: `TLS: ${text}${text.includes(code) ? '' : ` (${code})`}`, hint: TLS }
+  if (isTlsCode(code)) return { cause: `TLS: ${text}${text.includes(code) ? '' : ` (${code})`}`, hint: TLS }
   if (code === 'ECONNRESET' || code === 'EPIPE')
     return {
       cause: `${host} closed the connection (${code})`,
@@ -49,14 +49,15 @@ const PROXY = 'Check the user name and password in HTTPS_PROXY, and NO_PROXY.'
 const TLS = 'Set the CA of the server certificate: WINDLASS_SERVER_TLS_CA_PATH on the server, or global.caBundle of the chart.'
 const SERVER_LOG = 'Check the log of the server, and any proxy or load balancer in front of it.'
 
-function isTls(code: string): boolean {
+/** Returns true for the code of an error of the TLS handshake. */
+export function isTlsCode(code: string): boolean {
   return /^(ERR_TLS_|ERR_SSL_|CERT_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH)/.test(code)
 }
 
-/** Returns code and message of the system error inside faults and aggregate errors. */
-function rootOf(error: unknown): { code: string; text: string } {
-  if (isFault(error) && error.cause instanceof Error) return rootOf(error.cause)
-  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0])
+/** Returns code and message of the system error inside faults and aggregate errors. Of several tried addresses the first one counts. */
+export function rootError(error: unknown): { code: string; text: string } {
+  if (isFault(error) && error.cause instanceof Error) return rootError(error.cause)
+  if (error instanceof AggregateError && error.errors.length > 0) return rootError(error.errors[0])
   if (!(error instanceof Error)) return { code: '', text: String(error) }
   const code = !isFault(error) && 'code' in error && typeof error.code === 'string' ? error.code : ''
   return { code, text: error.message.replace(/\.$/, '') || code }

@@ -7,9 +7,16 @@
  */
 import { z } from 'zod'
 import { Id, Time } from '../base.ts'
+import { ContextCheckResult } from '../context-checks.ts'
+import { ClusterAccess, SecretStoreAccess } from '../engine/engine.ts'
+import { Forge } from '../triggers.ts'
 
-/** Features of an agent (`Hello.features`) that the server needs to hand out jobs and to receive disks, and of a server that receives disks. */
+/**
+ * Features of an agent (`Hello.features`) that the server needs to hand out jobs, to let it check contexts and to receive disks, and of a server that
+ * receives disks.
+ */
 export const JOBS_FEATURE = 'jobs'
+export const CONTEXT_CHECKS_FEATURE = 'context-checks'
 export const DISKS_FEATURE = 'disks'
 
 /** `warn`: builds run, but not as they should. `fail`: builds cannot run. */
@@ -27,6 +34,43 @@ export type CheckFinding = z.infer<typeof CheckFinding>
 export const MAX_FINDINGS = 200
 
 const common = { id: Id, revision: z.int().positive() }
+
+/** Keys of a store that pipelines name. */
+const Keys = z.array(z.string().max(300)).max(100)
+
+/** What a check connects to, with the credentials of the context. Only jobs contain it, and only agents get it. */
+export const CheckedTarget = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('git'),
+    url: z.string(),
+    username: z.string().optional(),
+    password: z.string().optional(),
+    /** Absent: the agent recognizes it by its host or its answers. */
+    forge: Forge.optional(),
+    /** Whether the context has a private key and known hosts. The agent has no SSH client, so it does not get them. */
+    hasSshKey: z.boolean(),
+    hasKnownHosts: z.boolean(),
+  }),
+  z.object({
+    type: z.literal('registry'),
+    domain: z.string(),
+    username: z.string().optional(),
+    password: z.string().optional(),
+  }),
+  ClusterAccess.pick({ kubeconfig: true }).extend({ type: z.literal('kubernetes') }),
+  SecretStoreAccess.pick({ url: true, token: true, mount: true, path: true, namespace: true }).extend({
+    type: z.literal('secret-store'),
+    /** Keys by the path of their secret. */
+    keys: z.record(z.string(), Keys),
+  }),
+  z.object({
+    type: z.literal('cluster-object'),
+    kind: z.enum(['Secret', 'ConfigMap']),
+    name: z.string(),
+    keys: Keys,
+  }),
+])
+export type CheckedTarget = z.infer<typeof CheckedTarget>
 
 export const AgentJob = z.discriminatedUnion('kind', [
   z.object({
@@ -54,6 +98,16 @@ export const AgentJob = z.discriminatedUnion('kind', [
       )
       .max(50),
   }),
+  z.object({
+    ...common,
+    kind: z.literal('check-context'),
+    /** Name of the context, for messages. */
+    context: z.string(),
+    runtime: z.string(),
+    /** Namespace of builds of the runtime. Absent if it has no cluster. */
+    namespace: z.string().optional(),
+    target: CheckedTarget,
+  }),
 ])
 export type AgentJob = z.infer<typeof AgentJob>
 
@@ -71,6 +125,7 @@ export const JobResult = z.discriminatedUnion('kind', [
     kind: z.literal('check-agent'),
     findings: z.array(CheckFinding.extend({ runtime: z.string().max(200).optional() })).max(MAX_FINDINGS),
   }),
+  z.object({ kind: z.literal('check-context'), result: ContextCheckResult }),
 ])
 export type JobResult = z.infer<typeof JobResult>
 

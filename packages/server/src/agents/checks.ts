@@ -6,7 +6,7 @@ import type { App } from '../app.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { listChecksOf, saveChecks } from '../store/runtimes/agent-checks.ts'
-import { ensureJob, findJob, findLatestJob, jobTopic } from '../store/runtimes/agent-jobs.ts'
+import { ensureJob, findLatestJob } from '../store/runtimes/agent-jobs.ts'
 import { findAgent, isOnline } from '../store/runtimes/agents.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
 import type { AgentCheckRow, AgentJobRow, AgentRow } from '../store/schema.ts'
@@ -14,6 +14,7 @@ import type { Tx } from '../store/store.ts'
 import { hasFeature } from './features.ts'
 import { engineUrlFor } from '../tasks/engine-url.ts'
 import { servedBy } from '../tasks/hello.ts'
+import { untilEnded } from './until-ended.ts'
 
 /** A request that the agent does not take within this time is given up. Milliseconds. */
 const EXPIRE_MS = 5 * 60_000
@@ -75,19 +76,8 @@ export async function requestChecks(
   const job = await app.store.write((tx) =>
     ensureJob(tx, { ...of, payload: {}, requested_by: by, now, expiresAt: now + EXPIRE_MS }),
   )
-  await untilEnded(app, job.id, signal)
+  await untilEnded(app, job.id, { waitMs: WAIT_MS, signal })
   return showChecks(app, agent.id)
-}
-
-async function untilEnded(app: App, id: string, signal: AbortSignal): Promise<void> {
-  const until = app.clock.monotonic() + WAIT_MS
-  using watch = app.store.watch(jobTopic(id))
-  for (;;) {
-    const job = await findJob(app.store.query, id)
-    const rest = until - app.clock.monotonic()
-    if (job === undefined || job.done_at !== null || rest <= 0 || signal.aborted) return
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
 }
 
 /** Returns what the runtimes of an agent need, for the job of the agent. */

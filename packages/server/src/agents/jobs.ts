@@ -3,6 +3,7 @@ import { backoffMs } from '@windlass/kit'
 import type { AgentJob, JobReport } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { describeContextCheck, failContextCheck, takeContextCheck } from '../contexts/check-context.ts'
 import { noteFailedRemoval, takeRemoval } from '../disks/remove-disk.ts'
 import { jobTopic, lockJob, updateJob } from '../store/runtimes/agent-jobs.ts'
 import { taskTopic } from '../store/runtimes/tasks.ts'
@@ -17,10 +18,14 @@ const BACKOFF = { baseMs: 5_000, maxMs: 10 * 60_000 }
 
 const RemovalPayload = z.object({ name: z.string(), uid: z.string(), runtime: z.string() })
 
-/** Returns a job in the form for agents. */
-export async function toAgentJob(app: App, agent: AgentRow, row: AgentJobRow): Promise<AgentJob> {
+/** Returns a job in the form for agents. Ends a job that is void by now, and returns undefined. */
+export async function toAgentJob(app: App, agent: AgentRow, row: AgentJobRow): Promise<AgentJob | undefined> {
   const common = { id: row.id, revision: row.revision }
   if (row.kind === 'check-agent') return { ...common, kind: row.kind, ...(await describeCheck(app, agent)) }
+  if (row.kind === 'check-context') {
+    const check = await describeContextCheck(app, agent, row)
+    return check && { ...common, kind: row.kind, ...check }
+  }
   return { ...common, kind: row.kind, ...RemovalPayload.parse(JSON.parse(row.payload)) }
 }
 
@@ -42,6 +47,8 @@ export async function takeJobReport(app: App, agentId: string, report: JobReport
         findings: result.findings,
         now,
       })
+    else if (result?.kind === 'check-context' && job.kind === 'check-context')
+      await takeContextCheck(tx, job, { result: result.result, now })
     else return retryLater(tx, { job, message: report.message ?? 'The agent sent no result.', now })
     await updateJob(tx, job.id, { status: 'done', done_at: now, leased_until: null })
     tx.wake(jobTopic(job.id))
@@ -57,7 +64,8 @@ interface Failed {
 async function retryLater(tx: Tx, { job, message, now }: Failed): Promise<void> {
   const failures = job.failures + 1
   if (job.kind === 'remove-disk') await noteFailedRemoval(tx, job, message)
-  const isOver = job.kind === 'check-agent' && failures >= MAX_CHECK_FAILURES
+  const isOver = job.kind !== 'remove-disk' && failures >= MAX_CHECK_FAILURES
+  if (isOver && job.kind === 'check-context') await failContextCheck(tx, job.id, message)
   await updateJob(tx, job.id, {
     failures,
     message,

@@ -72,6 +72,11 @@ export async function requireGitAccess(app: App, name: string): Promise<GitAcces
   throw fault(expired.mayRetry ? 'forge-unreachable' : 'forge-refused', { message: expired.problem })
 }
 
+/** Returns the stored access of a Git context, without renewing its token. */
+export function readStoredLogin(app: App, context: ContextRow): GitLogin {
+  return toLogin(app, context, app.clock.now())
+}
+
 export function toGitAccess({ name, is_default: isDefault }: ContextRow, login: GitLogin): GitAccess {
   const { url, username, password, sshPrivateKey, sshKnownHosts, expiresAt } = login
   const optional = defined({ username, password, sshPrivateKey, sshKnownHosts, expiresAt })

@@ -1,4 +1,4 @@
-/** The tables of disks, and of jobs of agents. `schema.ts` says what columns may contain. */
+/** The tables of disks, and of jobs and checks of agents. `schema.ts` says what columns may contain. */
 import type { AgentJob, DiskState } from '@windlass/protocol'
 
 /** A disk as its agent reported it last. */
@@ -61,4 +61,24 @@ export interface AgentCheckRow {
   requested_by: string
   /** JSON: CheckFinding[]. */
   findings: string
+}
+
+/** The last check of a context by the agent of a runtime, and its last result. */
+export interface ContextCheckRow {
+  context_id: string
+  runtime_id: string
+  account_id: string
+  /** Job of the last request. Reports of other jobs do not count. */
+  job_id: string
+  /** Name of the agent. */
+  agent: string
+  requested_by: string
+  requested_at: number
+  /** Without a report at this time, the request has failed. */
+  expires_at: number
+  state: 'running' | 'done' | 'failed'
+  /** Why it failed. */
+  message: string | null
+  /** JSON: ContextCheckResult with its times, of the last request that had one. */
+  result: string | null
 }

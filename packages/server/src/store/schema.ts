@@ -32,7 +32,7 @@ import type {
   UserRow,
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
-import type { AgentCheckRow, AgentJobRow, DiskRow } from './disk-rows.ts'
+import type { AgentCheckRow, AgentJobRow, ContextCheckRow, DiskRow } from './disk-rows.ts'
 import type { ChunkRow, DeadObjectRow, StreamMarksRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-rows.ts'
 import type { NotificationSchema } from './notification-rows.ts'
@@ -107,6 +107,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   disk: DiskRow
   agent_job: AgentJobRow
   agent_check: AgentCheckRow
+  context_check: ContextCheckRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow

@@ -51,7 +51,8 @@ async function nextJobDue(app: App, agentId: string): Promise<number> {
 
 async function claimJobsNow(app: App, agent: AgentRow): Promise<AgentJob[]> {
   const rows = await app.store.write((tx) => claimJobs(tx, agent.id, app.clock.now()))
-  return Promise.all(rows.map((row) => toAgentJob(app, agent, row)))
+  const jobs = await Promise.all(rows.map((row) => toAgentJob(app, agent, row)))
+  return jobs.filter((job) => job !== undefined)
 }
 
 /** Returns the time until the next queued task or expired lease is due. Zero or negative if one is due now. Milliseconds. */

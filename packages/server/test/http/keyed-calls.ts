@@ -169,6 +169,7 @@ export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
 export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
   'POST /v1/agents/{name}/checks': 'joins the checks in progress',
+  'POST /v1/contexts/{name}/check': 'joins the check in progress',
   'POST /v1/plan': 'stores nothing',
   'POST /v1/pipelines/{name}/versions/{version}/restore': 'the same content makes no version',
   'POST /v1/device-codes/{code}/approve': 'the same decision changes nothing',

@@ -163,6 +163,8 @@ POST   /v1/contexts                                                          mai
 GET    /v1/contexts/{name}                                                   viewer      context:read
 PUT    /v1/contexts/{name}                                                   maintainer  context:write
 DELETE /v1/contexts/{name}                                                   maintainer  context:write
+GET    /v1/contexts/{name}/checks                                            viewer      context:read
+POST   /v1/contexts/{name}/check                                             maintainer  context:write
 GET    /v1/agents                                                            viewer      agent:read
 POST   /v1/agents                                                            admin       agent:write
 GET    /v1/agents/{name}                                                     viewer      agent:read

@@ -17,6 +17,7 @@ import { useAway } from '../shell/away-bar.tsx'
 import { Page } from '../shell/page.tsx'
 import { tell } from '../shell/toasts.tsx'
 import { paths } from '../url/paths.ts'
+import { ContextChecks } from './context-check.tsx'
 import { ContextForm } from './context-form.tsx'
 import styles from './contexts.module.css'
 import { TYPE_WORDS } from './draft.ts'
@@ -62,6 +63,7 @@ function Content({ context }: { readonly context: Context }): ReactElement {
           <bdi>{context.problem}</bdi>
         </p>
       )}
+      <ContextChecks context={context} />
       <Uses name={context.name} />
       <ContextForm key={context.updatedAt} type={context.type} context={context} onStored={stored} />
       <Command text={`windlass get contexts ${context.name} -o yaml`} />

@@ -19,6 +19,7 @@ const AGENT: readonly Need[] = [
   { group: 'apps', resource: 'deployments', verbs: ['get', ...WRITE] },
   { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
   { group: '', resource: 'secrets', verbs: WRITE },
+  { group: '', resource: 'configmaps', verbs: ['get'] },
   { group: '', resource: 'serviceaccounts', verbs: ['create', 'delete'] },
   { group: RBAC, resource: 'roles', verbs: WRITE },
   { group: RBAC, resource: 'rolebindings', verbs: WRITE },

@@ -1,12 +1,12 @@
 /** Calls of the APIs of forges, with the token of a Git context, to the addresses that the settings allow. */
 import { parseJson } from '@windlass/kit'
-import type { Forge } from '@windlass/protocol'
+import type { Forge, ForgeLogin } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { readGitLogin } from '../../contexts/git-login.ts'
 import { callOut, type Answer, type OutboundCall } from '../../outbound/call.ts'
 import { findContext } from '../../store/account/contexts.ts'
 import { FORGE_APIS } from './forge-apis.ts'
-import type { CommitStatus, ForgeApi, ForgePage, Listing, Login } from './forge-api.ts'
+import type { CommitStatus, ForgeApi, ForgePage, Listing } from './forge-api.ts'
 
 /** Maximum bytes of a page. Those of GitLab contain the text of all changes. */
 const MAX_PAGE_BYTES = 16_777_216
@@ -20,7 +20,7 @@ export interface ForgeAccess {
   readonly api: ForgeApi
   /** Base URL of the API. */
   readonly base: string
-  readonly login: Login
+  readonly login: ForgeLogin
 }
 
 /** Why a call of a forge has no result. `mayRetry`: a later call can succeed. */

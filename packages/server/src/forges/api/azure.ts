@@ -1,7 +1,8 @@
-/** The REST API of Azure DevOps, version 7.0. The first folder of the URL of a context is the organization. */
+/** The REST API of Azure DevOps, version 7.0. */
 import { defined } from '@windlass/kit'
+import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { flag, list, readRef, text } from '../fields.ts'
-import { basicAuth, pathOf, withQuery, type CommitStatus, type ForgeApi, type ForgePage, type Page } from './forge-api.ts'
+import { pathOf, withQuery, type CommitStatus, type ForgeApi, type ForgePage, type Page } from './forge-api.ts'
 
 const VERSION = 'api-version=7.0'
 const PAGE = 1_000
@@ -14,9 +15,7 @@ const STATES: Readonly<Record<CommitStatus['state'], string>> = {
 }
 
 export const azureApi: ForgeApi = {
-  baseOf: ({ origin, path }) => `${origin}/${path.split('/')[0] ?? ''}`,
-  // The user name of a personal access token is empty.
-  headersOf: ({ password }) => ({ authorization: basicAuth('', password) }),
+  ...FORGE_ENDPOINTS.azure,
   status: ({ repo, revision, state, url, description, title }) => ({
     path: `${repositoryOf(repo)}/commits/${revision}/statuses?${VERSION}`,
     body: { state: STATES[state], targetUrl: url, description, context: { name: title, genre: 'windlass' } },

@@ -1,13 +1,12 @@
 /** The REST API of Bitbucket Server and Data Center, version 1.0. */
 import { defined } from '@windlass/kit'
+import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { flag, list, text } from '../fields.ts'
 import { buildStatus } from './bitbucket.ts'
 import { pathOf, withQuery, type ForgeApi, type ForgePage } from './forge-api.ts'
 
 export const bitbucketServerApi: ForgeApi = {
-  // The URL of a context may be that of clones, which ends with /scm.
-  baseOf: ({ origin, path }) => `${origin}${path === '' || path === 'scm' ? '' : `/${path.replace(/\/scm$/, '')}`}/rest`,
-  headersOf: ({ password }) => ({ authorization: `Bearer ${password}` }),
+  ...FORGE_ENDPOINTS['bitbucket-server'],
   status: (status) => ({ path: `/build-status/1.0/commits/${status.revision}`, body: buildStatus(status) }),
   files({ repo, pull, base, head }) {
     const path =

@@ -1,7 +1,8 @@
 /** The REST API of Bitbucket Cloud, version 2.0. */
 import { defined } from '@windlass/kit'
+import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { list, text } from '../fields.ts'
-import { basicAuth, pathOf, queryOfNext, type CommitStatus, type ForgeApi, type ForgePage } from './forge-api.ts'
+import { pathOf, queryOfNext, type CommitStatus, type ForgeApi, type ForgePage } from './forge-api.ts'
 
 const STATES: Readonly<Record<CommitStatus['state'], string>> = {
   pending: 'INPROGRESS',
@@ -10,17 +11,8 @@ const STATES: Readonly<Record<CommitStatus['state'], string>> = {
   error: 'FAILED',
 }
 
-/**
- * Name that Git needs for access tokens of repositories, projects and workspaces. The API takes these tokens as bearer tokens only
- * (https://support.atlassian.com/bitbucket-cloud/docs/using-access-tokens/).
- */
-const TOKEN_USER = 'x-token-auth'
-
 export const bitbucketApi: ForgeApi = {
-  baseOf: ({ origin, host }) => (host === 'bitbucket.org' ? 'https://api.bitbucket.org/2.0' : `${origin}/2.0`),
-  headersOf: ({ username, password }) => ({
-    authorization: username === undefined || username === TOKEN_USER ? `Bearer ${password}` : basicAuth(username, password),
-  }),
+  ...FORGE_ENDPOINTS.bitbucket,
   status: (status) => ({
     path: `/repositories/${pathOf(status.repo, 'commit', status.revision, 'statuses/build')}`,
     body: buildStatus(status),

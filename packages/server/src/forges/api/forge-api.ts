@@ -1,21 +1,5 @@
 /** What the server asks the API of a forge. Pure: a forge says where something is and how its answer is read; `ask.ts` makes the calls. */
-import type { CommitState } from '@windlass/protocol'
-
-/** The URL of a Git context, in parts. */
-export interface Place {
-  /** Scheme, host and port. */
-  readonly origin: string
-  readonly host: string
-  /** Path without slashes at its ends. */
-  readonly path: string
-}
-
-/** What a Git context has besides its URL. */
-export interface Login {
-  readonly username?: string | undefined
-  /** Token or password. */
-  readonly password: string
-}
+import type { CommitState, ForgeEndpoint } from '@windlass/protocol'
 
 /** The state of a build at a commit. */
 export interface CommitStatus {
@@ -78,10 +62,7 @@ export interface Listing<T> {
   read(page: ForgePage): Page<T>
 }
 
-export interface ForgeApi {
-  /** Returns the base URL of the API, without a slash at the end. */
-  baseOf(place: Place): string
-  headersOf(login: Login): Readonly<Record<string, string>>
+export interface ForgeApi extends ForgeEndpoint {
   /** Returns the call that sets a commit status. */
   status(status: CommitStatus): { readonly path: string; readonly body: object }
   /** Returns the changed files with the old names of renamed ones. Undefined if the forge cannot list them. */
@@ -93,10 +74,6 @@ export interface ForgeApi {
 /** Encodes the parts of a path. */
 export function pathOf(...parts: readonly string[]): string {
   return parts.map((part) => part.split('/').map(encodeURIComponent).join('/')).join('/')
-}
-
-export function basicAuth(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
 /**

@@ -1,12 +1,12 @@
 /** The REST API of Gitea and Forgejo, version 1. Its bodies have the form of GitHub, except for branches and comparisons. */
 import { defined } from '@windlass/kit'
+import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { at, list, text } from '../fields.ts'
 import { filesOfPull, statusBody } from './github.ts'
 import { nextByLink, pathOf, type CommitFacts, type ForgeApi, type ForgePage } from './forge-api.ts'
 
 export const giteaApi: ForgeApi = {
-  baseOf: ({ origin, path }) => `${origin}${path === '' ? '' : `/${path}`}/api/v1`,
-  headersOf: ({ password }) => ({ authorization: `token ${password}` }),
+  ...FORGE_ENDPOINTS.gitea,
   status: (status) => ({ path: `/repos/${pathOf(status.repo, 'statuses', status.revision)}`, body: statusBody(status) }),
   files({ repo, pull, base, head }) {
     if (pull !== undefined) return filesOfPull(`/repos/${pathOf(repo, 'pulls', pull)}/files?limit=50`)

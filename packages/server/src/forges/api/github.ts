@@ -1,5 +1,6 @@
 /** The REST API of GitHub (api.github.com, version 2022-11-28) and of GitHub Enterprise. */
 import { defined } from '@windlass/kit'
+import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { at, list, text } from '../fields.ts'
 import { nextByLink, pathOf, type CommitStatus, type ForgeApi, type ForgePage, type Listing } from './forge-api.ts'
 
@@ -8,8 +9,7 @@ const MAX_COMPARED = 300
 const MAX_OF_PULL = 3_000
 
 export const githubApi: ForgeApi = {
-  baseOf: ({ origin, host }) => (host === 'github.com' ? 'https://api.github.com' : `${origin}/api/v3`),
-  headersOf: ({ password }) => ({ authorization: `Bearer ${password}`, accept: 'application/vnd.github+json' }),
+  ...FORGE_ENDPOINTS.github,
   status: (status) => ({ path: `/repos/${pathOf(status.repo, 'statuses', status.revision)}`, body: statusBody(status) }),
   files({ repo, pull, base, head }) {
     if (pull !== undefined)

@@ -1,5 +1,6 @@
 /** The REST API of GitLab, version 4. */
 import { defined } from '@windlass/kit'
+import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { flag, list, text } from '../fields.ts'
 import { nextByLink, type CommitStatus, type ForgeApi } from './forge-api.ts'
 
@@ -14,8 +15,7 @@ const STATES: Readonly<Record<CommitStatus['state'], string>> = {
 }
 
 export const gitlabApi: ForgeApi = {
-  baseOf: ({ origin, path }) => `${origin}${path === '' ? '' : `/${path}`}/api/v4`,
-  headersOf: ({ password }) => ({ 'private-token': password }),
+  ...FORGE_ENDPOINTS.gitlab,
   status: ({ repo, revision, state, url, description, title }) => ({
     path: `${projectOf(repo)}/statuses/${revision}`,
     body: { state: STATES[state], target_url: url, description, name: title },

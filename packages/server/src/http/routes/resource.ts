@@ -1,6 +1,7 @@
 /** Routes of contexts. */
-import { Context, ContextInput, page } from '@windlass/protocol'
+import { Context, ContextCheck, ContextCheckInput, ContextInput, page } from '@windlass/protocol'
 import type { App } from '../../app.ts'
+import { checkContext, showContextChecks } from '../../contexts/check-context.ts'
 import { showContext } from '../../contexts/context-use.ts'
 import { listShownContexts, putContext, removeContext } from '../../contexts/contexts.ts'
 import { nameOf } from '../../identity/actor.ts'
@@ -52,6 +53,26 @@ export function contextRoutes(app: App): Route[] {
           by: nameOf(actor),
         })
         return isNew ? created(context) : ok(context)
+      },
+    }),
+    route('GET', '/v1/contexts/{name}/checks', {
+      summary: 'List the last check of a context by the agent of each runtime, the latest first',
+      allow: 'see-contexts',
+      scope: 'context:read',
+      params: ByName,
+      replies: { 200: page(ContextCheck) },
+      handle: async ({ params }) => ok({ items: await showContextChecks(app, params.name) }),
+    }),
+    route('POST', '/v1/contexts/{name}/check', {
+      summary: 'Let the agent of a runtime check where a context leads and whether its login is accepted, and wait shortly for the result',
+      allow: 'change-contexts',
+      scope: 'context:write',
+      params: ByName,
+      body: ContextCheckInput,
+      replies: { 200: ContextCheck },
+      isHeld: true,
+      async handle({ params, body: { runtime }, actor, signal }) {
+        return ok(await checkContext(app, params.name, { runtime, by: nameOf(actor), signal }))
       },
     }),
     route('DELETE', '/v1/contexts/{name}', {

@@ -54,6 +54,8 @@ export async function saveContext(tx: Tx, context: ContextRow): Promise<void> {
     .execute()
 }
 
+/** Deletes a context with its checks. */
 export async function deleteContext(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('context_check').where('context_id', '=', id).execute()
   await tx.query.deleteFrom('context').where('id', '=', id).execute()
 }

@@ -55,6 +55,7 @@ import { checks } from './073-checks.ts'
 import { contextAuthor } from './074-context-author.ts'
 import { buildData } from './076-build-data.ts'
 import { terminalOutput } from './077-terminal-output.ts'
+import { contextChecks } from './078-context-checks.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -114,4 +115,5 @@ export const migrations: Record<string, Migration> = {
   '074-context-author': contextAuthor,
   '076-build-data': buildData,
   '077-terminal-output': terminalOutput,
+  '078-context-checks': contextChecks,
 }

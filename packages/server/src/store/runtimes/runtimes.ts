@@ -41,8 +41,9 @@ export async function saveRuntime(tx: Tx, runtime: RuntimeRow): Promise<void> {
     .execute()
 }
 
-/** Deletes a runtime with its versions. */
+/** Deletes a runtime with its versions and its checks of contexts. */
 export async function deleteRuntime(tx: Tx, id: string): Promise<void> {
+  await tx.query.deleteFrom('context_check').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('runtime_version').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('runtime').where('id', '=', id).execute()
 }
