@@ -1,15 +1,5 @@
-/** Words and commands for a shell. Names of steps, branches and triggers come from authors of documents, so a command quotes each of them. */
-
-/** Quotes a word for a shell, if it needs quotes. Control characters are escaped, because they could end the paste and begin another command. */
-export function shellWord(word: string): string {
-  if (/\p{Cc}/u.test(word)) return `$'${word.replaceAll(/[\\'\p{Cc}]/gu, escaped)}'`
-  return /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
-}
-
-function escaped(character: string): string {
-  if (character === '\\' || character === "'") return `\\${character}`
-  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
-}
+/** Commands for a shell. Names of steps, branches and triggers come from authors of documents, so a command quotes each of them. */
+import { shellWord } from '@windlass/plan'
 
 /** Makes a command of a template. A value is one word, which is quoted if it needs quotes. A list is several words, or none. */
 export function command(texts: TemplateStringsArray, ...values: readonly (string | number | readonly string[])[]): string {
