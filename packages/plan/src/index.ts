@@ -19,6 +19,7 @@ export {
   type StepSchedule,
   type TimedStep,
 } from './describe/schedule.ts'
+export { shellWord } from './describe/shell-word.ts'
 export { adviseSize, LEAST_BUILDS, type SizeAdvice, type SizeFacts } from './describe/size-advice.ts'
 export * from './describe/start.ts'
 export * from './describe/tree.ts'

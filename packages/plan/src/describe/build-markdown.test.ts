@@ -43,3 +43,7 @@ test('a build that ended well has its sentence and its address only', () => {
     `**demo/app \\#1279** succeeded after 3 m 04 s.\n\n${address}\n`,
   )
 })
+
+test('copies lines with hundreds of thousands of backticks', () => {
+  expect(toMarkdown(FAILED, { address, lastLines: ['` '.repeat(300_000)] })).toContain('```\n` ` ')
+})

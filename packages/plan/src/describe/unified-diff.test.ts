@@ -65,3 +65,10 @@ test('compares texts of 1 MiB that have nothing in common without searching for 
   expect(performance.now() - started).toBeLessThan(5_000)
   expect(patch.split('\n')).toHaveLength(120_004)
 })
+
+test('shows a difference of hundreds of thousands of lines', () => {
+  const lines = 'a\n'.repeat(300_000)
+  const text = unifiedDiff('', lines, labels)
+  expect(text.slice(0, 60)).toBe('--- version 1\n+++ version 2\n@@ -0,0 +1,300000 @@\n+a\n+a\n+a\n+')
+  expect(text.length).toBeGreaterThan(900_000)
+})

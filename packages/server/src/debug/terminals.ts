@@ -174,11 +174,15 @@ async function makeRoom(tx: Tx, row: TerminalRow, mayDrop: boolean): Promise<num
   const side = { terminal_id: row.id, direction: 'out' } as const
   let kept = row.out_bytes
   let last = 0
-  for (const { seq, bytes } of await listParts(tx.query, side, 0)) {
-    if (kept <= KEPT_BYTES) break
-    if (seq > row.ack_seq && !mayDrop) return undefined
-    kept -= bytes
-    last = seq
+  // A program that writes single characters makes many parts, which are read a page at a time.
+  for (let parts = await listParts(tx.query, side, 0); parts.length > 0 && kept > KEPT_BYTES;) {
+    for (const { seq, bytes } of parts) {
+      if (kept <= KEPT_BYTES) break
+      if (seq > row.ack_seq && !mayDrop) return undefined
+      kept -= bytes
+      last = seq
+    }
+    parts = await listParts(tx.query, side, last)
   }
   await deleteParts(tx, side, last)
   return kept

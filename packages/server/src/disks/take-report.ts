@@ -3,13 +3,18 @@
  * earlier process or with a lower number is ignored, and a disk that is known to be removed never comes back (docs/development/adr/0113).
  */
 import { fault, newId } from '@windlass/kit'
-import type { DiskFacts, DiskReport } from '@windlass/protocol'
+import { MAX_REPORTED_DISKS, type DiskFacts, type DiskReport } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { isOnline, listAgents, lockAgent, updateAgent } from '../store/runtimes/agents.ts'
-import { deleteDisk, insertDisks, lockDisks, updateDisk } from '../store/runtimes/disks.ts'
+import { deleteDisks, insertDisks, lockDisks, updateDisk } from '../store/runtimes/disks.ts'
 import type { AgentRow, DiskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { requireEpoch } from '../agents/require-epoch.ts'
+
+/** Rows of an agent for disks that are gone, and for those of clusters that did not answer. The oldest ones beyond it are deleted. */
+const MAX_UNREPORTED = MAX_REPORTED_DISKS
+/** Size of the stored `failed` of a report. Each election reads the row of the agent. Characters of JSON. */
+const MAX_FAILED = 65_536
 
 /** Stores a report. Throws `agent-fenced` for an earlier process. */
 export async function takeDiskReport(app: App, agentId: string, report: DiskReport): Promise<void> {
@@ -24,7 +29,7 @@ export async function takeDiskReport(app: App, agentId: string, report: DiskRepo
       disk_seq: report.seq,
       disks_at: now,
       disks_hidden: Math.max(0, report.total - report.disks.length),
-      disks_failed: JSON.stringify(report.failed),
+      disks_failed: shortFailed(report.failed),
     })
   })
 }
@@ -42,6 +47,7 @@ async function apply(app: App, tx: Tx, { agent, report, now }: Taken): Promise<v
     (await listAgents(tx.query, app.accountId)).filter((one) => isOnline(one, now, app.timings.agentLeaseMs)).map(({ id }) => id),
   )
   const known = new Set(rows.map(({ uid }) => uid))
+  await deleteDisks(tx, beyondLimit(rows, { agent, report }))
   for (const row of rows) {
     const disk = reported.get(row.uid)
     if (row.removed_at !== null) continue
@@ -56,6 +62,25 @@ async function apply(app: App, tx: Tx, { agent, report, now }: Taken): Promise<v
   )
 }
 
+/** Returns the first ones that fit. */
+function shortFailed(failed: DiskReport['failed']): string {
+  let length = 2
+  return JSON.stringify(failed.filter((one) => (length += JSON.stringify(one).length + 1) <= MAX_FAILED))
+}
+
+/** Returns the ids of rows beyond `MAX_UNREPORTED`. */
+function beyondLimit(rows: readonly DiskRow[], { agent, report }: Pick<Taken, 'agent' | 'report'>): string[] {
+  const reported = new Set(report.disks.map(({ uid }) => uid))
+  const isUnreported = (row: DiskRow): boolean => row.removed_at !== null || (!reported.has(row.uid) && isUnread(row, report))
+  // Disks that may exist come first.
+  const timeOf = ({ removed_at: removedAt }: DiskRow): number => removedAt ?? Infinity
+  return rows
+    .filter((row) => row.agent_id === agent.id && isUnreported(row))
+    .toSorted((one, other) => Number(timeOf(one) < timeOf(other)) - Number(timeOf(one) > timeOf(other)))
+    .slice(MAX_UNREPORTED)
+    .map(({ id }) => id)
+}
+
 /** Whether the report says nothing about the disk because its cluster did not answer. */
 function isUnread({ runtime }: DiskRow, { failed }: DiskReport): boolean {
   return failed.some((one) => one.runtime === '' || one.runtime === runtime)
@@ -64,7 +89,7 @@ function isUnread({ runtime }: DiskRow, { failed }: DiskReport): boolean {
 /** Handles a disk that the agent does not have any more. One whose removal was expected is gone; another one may belong to another agent now. */
 async function forget(tx: Tx, row: DiskRow, now: number): Promise<void> {
   if (row.state === 'removing' || row.removal_at !== null) return updateDisk(tx, row.id, { removed_at: now })
-  await deleteDisk(tx, row.id)
+  await deleteDisks(tx, [row.id])
 }
 
 interface ReportedDisk {

@@ -1,3 +1,4 @@
+import { newId } from '@windlass/kit'
 import { ContextInput, PipelineInput, type Context } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
@@ -6,7 +7,7 @@ import { showContext } from '../../src/contexts/context-use.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putProject } from '../../src/pipelines/projects.ts'
-import { findPipeline, listPipelinesById } from '../../src/store/account/pipelines.ts'
+import { findPipeline, listPipelinesById, savePipeline } from '../../src/store/account/pipelines.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, openScene, PROTOCOL, startAttempt, submit, type Scene } from '../support/scene.ts'
 
@@ -75,6 +76,20 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
     })
     await putContext(app, { input, mustBeNew: false, by: 'jo' })
     expect(await showContext(app, 'my_registry')).toMatchObject({ changedBy: 'jo' })
+  })
+
+  test('finds the pipelines that use a context also among large documents', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const input = ContextInput.parse({ name: 'reg', type: 'registry', data: { domain: 'registry.example.com' } })
+    await putContext(app, { input, mustBeNew: true, by: 'mira' })
+    await putPipeline(app, { input: PipelineInput.parse({ name: 'large', document: 'steps: {}' }), precondition: {} })
+    const row = await findPipeline(app.store.query, app.accountId, 'large')
+    if (row === undefined) throw new Error('no pipeline')
+    const document = `# ${'x'.repeat(1_000_000)}\nsteps: { push: { type: push, registry: reg } }\n`
+    const names = Array.from({ length: 20 }, (_, index) => `large-${10 + index}`)
+    for (const name of names) await app.store.write((tx) => savePipeline(tx, { ...row, id: newId(app.clock.now()), name, document }))
+    expect(await showContext(app, 'reg')).toMatchObject({ usedBy: { total: names.length, pipelines: names } })
   })
 
   test('provides variables from all four types of shared configuration, the secret ones as secrets (P132)', async () => {

@@ -5,6 +5,7 @@ import {
   DISKS_FEATURE,
   DiskQuery,
   JOBS_FEATURE,
+  MAX_REPORTED_DISKS,
   type AgentJob,
   type Disk,
   type DiskFacts,
@@ -147,6 +148,36 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
     expect(page.problems).toEqual([{ agent: 'agent', runtime: 'far', message: 'No answer.' }])
     await tellDisks(scene, 3, [disk('there', { runtime: 'far' })], { total: 5 })
     expect(await list(app)).toMatchObject({ problems: [], notReported: 4 })
+  })
+
+  test('an agent cannot fill the database with disks that come and go', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openDisks(app)
+    const count = async (): Promise<number> => (await app.store.query.selectFrom('disk').select('id').execute()).length
+    const many = (from: string, more: Partial<DiskFacts>): DiskFacts[] =>
+      Array.from({ length: MAX_REPORTED_DISKS }, (_, index) => disk(`${from}-${index}`, more))
+    const failed = [{ runtime: '', message: 'No answer.' }]
+    for (const seq of [1, 2, 3, 4]) await tellDisks(scene, seq, many(`removed-${seq}`, { state: 'removing' }))
+    expect(await count()).toBeLessThanOrEqual(3 * MAX_REPORTED_DISKS)
+    for (const seq of [5, 6, 7, 8]) await tellDisks(scene, seq, many(`unread-${seq}`, {}), { failed })
+    expect(await count()).toBeLessThanOrEqual(3 * MAX_REPORTED_DISKS)
+    const long = Array.from({ length: 1000 }, (_, index) => ({ runtime: `r${index}`, message: 'x'.repeat(1000) }))
+    await tellDisks(scene, 9, [], { failed: long })
+    const stored = await app.store.query.selectFrom('agent').select('disks_failed').execute()
+    expect(JSON.stringify(stored).length).toBeLessThan(100_000)
+    expect((await list(app)).problems[0]).toMatchObject({ runtime: 'r0' })
+  })
+
+  test('finds a disk by its id although another one has this id as its name', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openDisks(app)
+    await tellDisks(scene, 1, [disk('wanted')])
+    const id = (await show(app, 'wanted'))?.id ?? ''
+    await tellDisks(scene, 2, [disk('wanted'), disk(id)])
+    await removeDisk(app, id, byAdmin)
+    expect(await jobsOf(scene)).toMatchObject([{ kind: 'remove-disk', name: 'wanted' }])
   })
 
   test('a connected agent keeps its disks, and the successor of a silent one gets them', async () => {

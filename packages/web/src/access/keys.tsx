@@ -14,6 +14,7 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { command } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
@@ -77,7 +78,7 @@ export function Keys(): ReactElement {
           onClose={() => setRevoked(undefined)}
         >
           <p>Calls with it are refused within 3 seconds on every server. This cannot be undone.</p>
-          <Command text={`windlass delete key ${revoked.name}`} />
+          <Command text={command`windlass delete key ${revoked.name}`} />
         </Question>
       )}
     </div>
@@ -199,7 +200,7 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
         onChange={setScopes}
       />
       {make.error !== null && <Problem error={make.error} />}
-      <Command text={`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
+      <Command text={command`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
     </Dialog>
   )
 }

@@ -7,6 +7,7 @@ import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { copyText } from '../parts/copy.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
+import { command } from '../parts/shell.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
@@ -59,7 +60,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
             label: `Restart from ${step}`,
             icon,
             off: restart.off,
-            note: `windlass restart ${build.id} --from ${step}`,
+            note: command`windlass restart ${build.id} --from ${step}`,
             onChoose: () => restart.run({ from: step }),
           },
         ]),

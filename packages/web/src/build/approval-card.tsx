@@ -10,6 +10,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -117,7 +118,7 @@ function Card({ build, approval }: { readonly build: Build; readonly approval: A
           Deny
         </Button>
       </div>
-      <Command text={`windlass approve ${build.id}${approval.step === '' ? '' : ` ${approval.step}`}`} />
+      <Command text={command`windlass approve ${build.id} ${approval.step === '' ? [] : [approval.step]}`} />
       {asking !== undefined && (
         <Dialog
           isOpen

@@ -11,7 +11,7 @@ import { Button, IconButton } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
-import { shellWord } from '../parts/shell-word.ts'
+import { command } from '../parts/shell.ts'
 import { StreamLog } from './step-log.tsx'
 import styles from './step-panel.module.css'
 
@@ -114,8 +114,8 @@ function Details({ build, step }: { readonly build: Build; readonly step: BuildS
             </div>
           ))}
       </dl>
-      {['', ' --problems', ' --new'].map((flag) => (
-        <Command key={flag} text={`windlass logs ${build.id} --step ${shellWord(step.name)}${flag}`} />
+      {[[], ['--problems'], ['--new']].map((flags) => (
+        <Command key={flags.join('')} text={command`windlass logs ${build.id} --step ${step.name} ${flags}`} />
       ))}
     </div>
   )

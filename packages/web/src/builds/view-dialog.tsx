@@ -8,6 +8,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { tell } from '../shell/toasts.tsx'
@@ -53,7 +54,7 @@ export function ViewDialog({ filter, view, onClose }: ViewDialogProps): ReactEle
             {noShare !== undefined && <small>{noShare}</small>}
           </label>
         )}
-        {name.trim() !== '' && <Command text={`windlass get builds --view '${name.trim().replaceAll("'", String.raw`'\''`)}'`} />}
+        {name.trim() !== '' && <Command text={command`windlass get builds --view ${name.trim()}`} />}
         {error !== null && <Problem error={error} />}
         <div className={styles['buttons']}>
           <Button type="submit" tone="primary" isBusy={isPending} off={name.trim() === '' ? 'The view needs a name.' : undefined}>

@@ -9,6 +9,7 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { command } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -64,7 +65,7 @@ function Content({ context }: { readonly context: Context }): ReactElement {
       )}
       <Uses name={context.name} />
       <ContextForm key={context.updatedAt} type={context.type} context={context} onStored={stored} />
-      <Command text={`windlass get contexts ${context.name} -o yaml`} />
+      <Command text={command`windlass get contexts ${context.name} -o yaml`} />
     </div>
   )
 }
@@ -126,7 +127,7 @@ function Deletion({ context: { name } }: { readonly context: Context }): ReactEl
               <UseList uses={uses.data} />
             </>
           )}
-          <Command text={`windlass delete context ${name}`} />
+          <Command text={command`windlass delete context ${name}`} />
         </Question>
       )}
     </>

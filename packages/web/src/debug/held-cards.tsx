@@ -8,6 +8,7 @@ import { formatHour, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useSession, whyNot } from '../server/session.ts'
@@ -104,7 +105,7 @@ function Card({ build, held: { step, phase, since }, settings }: CardProps): Rea
         <code>exit</code> in a terminal lets the step go on. <kbd>Ctrl-P</kbd> <kbd>Ctrl-Q</kbd>, or <kbd>~</kbd>
         <kbd>.</kbd> at the start of a line, leaves the terminal and keeps the step held.
       </p>
-      <Command text={`windlass debug ${build.id} ${step}`} />
+      <Command text={command`windlass debug ${build.id} ${step}`} />
     </section>
   )
 }

@@ -12,6 +12,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { Tooltip } from '../parts/tooltip.tsx'
 import { When } from '../parts/when.tsx'
@@ -38,12 +39,12 @@ export function DisksTab({ runtime: { name } }: { readonly runtime: Pick<Runtime
   if (list.data === undefined) return <Problem error={list.error} onRetry={() => void list.refetch()} />
   const [first] = list.data.pages
   const items = list.data.pages.flatMap((page) => page.items)
-  const command = `windlass get disks --runtime ${name}`
+  const listCommand = command`windlass get disks --runtime ${name}`
   return (
     <div className={styles['stack']}>
       {first !== undefined && <Summary page={first} disks={items} isComplete={!list.hasNextPage} />}
       {items.length === 0 ? (
-        <Empty action={<Command text={command} />}>
+        <Empty action={<Command text={listCommand} />}>
           No disk is known. Agents report the disks that builds leave in a cluster; a Docker host has none.
         </Empty>
       ) : (
@@ -54,7 +55,7 @@ export function DisksTab({ runtime: { name } }: { readonly runtime: Pick<Runtime
               Show more disks
             </Button>
           )}
-          <Command text={command} />
+          <Command text={listCommand} />
         </>
       )}
       {chosen !== undefined && <RemovalDialog disk={chosen} onClose={() => setChosen(undefined)} />}
@@ -233,7 +234,7 @@ function RemovalDialog({ disk, onClose }: { readonly disk: Disk; readonly onClos
         <p>Its images, layers and files are lost. The next build that would use it starts with another disk.</p>
       )}
       {remove.error !== null && <Problem error={remove.error} />}
-      {!isDone && <Command text={`windlass delete disk ${disk.name}`} />}
+      {!isDone && <Command text={command`windlass delete disk ${disk.name}`} />}
     </Dialog>
   )
 }

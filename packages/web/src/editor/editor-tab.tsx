@@ -7,6 +7,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { Tabs } from '../parts/tabs.tsx'
 import { When } from '../parts/when.tsx'
 import { RunForm } from '../pipelines/run-form.tsx'
@@ -152,7 +153,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           }
         />
       </div>
-      <Command text={`windlass plan --pipeline ${name} -f pipeline.yml`} />
+      <Command text={command`windlass plan --pipeline ${name} -f pipeline.yml`} />
       <Dialog
         isOpen={isRunOpen}
         onClose={() => setIsRunOpen(false)}

@@ -8,6 +8,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { tell } from '../shell/toasts.tsx'
@@ -55,7 +56,7 @@ export function RenameDialog({ name, onClose }: DialogProps): ReactElement {
         onChange={(event) => setWanted(event.target.value)}
       />
       {rename.error !== null && <Problem error={rename.error} />}
-      <Command text={`windlass patch agents ${name} -n ${wanted}`} />
+      <Command text={command`windlass patch agents ${name} -n ${wanted}`} />
     </FormDialog>
   )
 }
@@ -71,7 +72,7 @@ export function NewTokenDialog({ name, onClose }: DialogProps): ReactElement {
         <p>The token is shown once. The agent is disconnected until it has this token.</p>
         <Secret text={token} label="Token" />
         <p>Store it in a file, and install the agent again with it:</p>
-        <Command text={`windlass install agent --name ${name} --token-file token.txt`} />
+        <Command text={command`windlass install agent --name ${name} --token-file token.txt`} />
       </Dialog>
     )
   return (

@@ -7,6 +7,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { useOff } from '../shell/use-off.ts'
 import { tell } from '../shell/toasts.tsx'
 import { fleet } from './queries.ts'
@@ -85,7 +86,7 @@ function CapacityForm({ runtime, merged, onClose }: FormProps): ReactElement {
         onChange={(event) => setText(event.target.value.trim())}
       />
       {save.error !== null && <Problem error={save.error} />}
-      <Command text={`windlass patch re ${runtime.name} --capacity ${isNumber ? wanted : '…'}`} />
+      <Command text={command`windlass patch re ${runtime.name} --capacity ${isNumber ? wanted : 'NUMBER'}`} />
     </FormDialog>
   )
 }

@@ -6,6 +6,7 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { tell } from '../shell/toasts.tsx'
@@ -35,7 +36,7 @@ export function HistoryTab({ runtime }: { readonly runtime: Runtime }): ReactEle
           />
         ))}
       </ul>
-      <Command text={`windlass get re ${runtime.name} --history`} />
+      <Command text={command`windlass get re ${runtime.name} --history`} />
     </div>
   )
 }
@@ -113,7 +114,7 @@ function Changes({ name, from, to }: ChangesProps): ReactElement {
           { head: `Version ${to}`, cell: (change) => <bdi className="mono">{text(change, 'to', change.to)}</bdi> },
         ]}
       />
-      <Command text={`windlass diff re --first-name ${name} --first-version ${from} --second-version ${to}`} />
+      <Command text={command`windlass diff re --first-name ${name} --first-version ${from} --second-version ${to}`} />
     </>
   )
 }

@@ -11,6 +11,7 @@ import { formatSpan } from '../looks/time.ts'
 import { Command } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
@@ -44,7 +45,7 @@ export function NowTab({ runtime }: { readonly runtime: Runtime }): ReactElement
           {data.pairs.length > 0 && <WarmPairs pairs={data.pairs} />}
         </>
       )}
-      <Command text={`windlass get activity ${runtime.name}`} />
+      <Command text={command`windlass get activity ${runtime.name}`} />
     </div>
   )
 }

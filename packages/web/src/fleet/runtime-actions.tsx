@@ -9,6 +9,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { tell } from '../shell/toasts.tsx'
@@ -37,7 +38,7 @@ export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): Reac
       label: 'Make it the default',
       icon: <Star size={14} aria-hidden />,
       off: off ?? (isDefault ? 'It is the default already.' : undefined),
-      note: `windlass patch re ${name} --default`,
+      note: command`windlass patch re ${name} --default`,
       onChoose: () => makeDefault.mutate(),
     },
     {
@@ -45,7 +46,7 @@ export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): Reac
       icon: <Trash2 size={14} aria-hidden />,
       tone: 'danger',
       off,
-      note: `windlass delete re ${name}`,
+      note: command`windlass delete re ${name}`,
       onChoose: () => setAsked('delete'),
     },
   ]
@@ -120,7 +121,7 @@ function DeleteDialog({ runtime, onClose }: { readonly runtime: Runtime; readonl
           : 'Force: builds that were lost on it count as gone'}
       </label>
       {remove.error !== null && <Problem error={remove.error} />}
-      <Command text={`windlass delete re ${name}${isForced ? ' --force' : ''}`} />
+      <Command text={command`windlass delete re ${name} ${isForced ? ['--force'] : []}`} />
     </Dialog>
   )
 }

@@ -7,6 +7,7 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { tell } from '../shell/toasts.tsx'
@@ -108,7 +109,7 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
         </Button>
         <Button onClick={onClose}>Cancel</Button>
       </div>
-      <Command text={`windlass patch re ${runtime.name} -f re.yaml`} />
+      <Command text={command`windlass patch re ${runtime.name} -f re.yaml`} />
     </form>
   )
 }

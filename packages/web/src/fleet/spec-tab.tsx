@@ -8,6 +8,7 @@ import { Command, CopyButton } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { late } from '../shell/late.tsx'
 import { useOff } from '../shell/use-off.ts'
@@ -38,7 +39,7 @@ export function SpecTab({ runtime }: { readonly runtime: Runtime }): ReactElemen
         <CopyButton text={JSON.stringify(runtime.spec, null, 2)} label="Copy the own layer as JSON" />
       </div>
       <Values runtime={runtime} />
-      <Command text={`windlass get re ${runtime.name} --origins`} />
+      <Command text={command`windlass get re ${runtime.name} --origins`} />
     </div>
   )
 }

@@ -11,6 +11,7 @@ import { Command, CopyButton } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import { StatusLine } from '../parts/status-line.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
@@ -130,7 +131,7 @@ function Document({ pipeline }: { readonly pipeline: Pipeline }): ReactElement {
       <pre className={styles['document']} tabIndex={0} role="region" aria-label="Document of the pipeline">
         <bdi>{pipeline.document}</bdi>
       </pre>
-      <Command text={`windlass get pipelines ${pipeline.name} -o yaml`} />
+      <Command text={command`windlass get pipelines ${pipeline.name} -o yaml`} />
     </>
   )
 }

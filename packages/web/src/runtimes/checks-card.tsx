@@ -9,6 +9,7 @@ import { Button } from '../parts/button.tsx'
 import { Command, CopyButton } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command, commandOf } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -52,7 +53,7 @@ export function ChecksCard({ agent }: { readonly agent: string }): ReactElement 
         <Problem error={checks.error} onRetry={() => void checks.refetch()} />
       )}
       {checks.data !== undefined && <Reports checks={checks.data} isRunning={isRunning} />}
-      <Command text={`windlass doctor --agent ${agent}`} />
+      <Command text={command`windlass doctor --agent ${agent}`} />
     </section>
   )
 }
@@ -111,6 +112,7 @@ function ReportPart({ report: { source, at, by, findings } }: { readonly report:
 function FindingItem({ finding: { check, status, message, hint, runtime } }: { readonly finding: Finding }): ReactElement {
   const Icon = ICONS[status]
   const fix = status === 'pass' ? undefined : hint
+  const repair = fix && commandOf(fix)
   return (
     <li className={styles['finding']} data-status={status}>
       <Icon size={16} aria-label={{ pass: 'passed', warn: 'warning', fail: 'failed' }[status]} />
@@ -121,15 +123,10 @@ function FindingItem({ finding: { check, status, message, hint, runtime } }: { r
         {fix !== undefined && (
           <div className={styles['fix']}>
             <bdi>{fix}</bdi>
-            <CopyButton text={commandIn(fix)} label="Copy the fix" />
+            {repair !== undefined && <CopyButton text={repair} label="Copy the fix" />}
           </div>
         )}
       </div>
     </li>
   )
-}
-
-/** Returns the command that a hint names between backticks, or the whole hint. */
-function commandIn(hint: string): string {
-  return /`([^`]+)`/.exec(hint)?.[1] ?? hint
 }

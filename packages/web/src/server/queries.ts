@@ -2,6 +2,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { toBuildQuery, type BuildFilter } from '../url/build-filter.ts'
 import { client } from './client.ts'
+import { keepOwn } from './own-storage.ts'
 
 /** Builds on one page of the list. */
 const PAGE_SIZE = 50
@@ -17,7 +18,11 @@ export const queries = {
   session: () =>
     queryOptions({
       queryKey: ['session'],
-      queryFn: ({ signal }) => client.sessions.current({ signal }),
+      queryFn: async ({ signal }) => {
+        const session = await client.sessions.current({ signal })
+        keepOwn(session)
+        return session
+      },
       staleTime: 5 * 60_000,
     }),
   settings: () => queryOptions({ queryKey: ['settings'], queryFn: ({ signal }) => client.settings.get({ signal }) }),

@@ -8,6 +8,7 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Field, TextArea } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { command } from '../parts/shell.ts'
 import run from '../pipelines/run.module.css'
 import { isConflict, savePipeline } from '../pipelines/save-pipeline.ts'
 import { client } from '../server/client.ts'
@@ -96,7 +97,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }): Reac
       </form>
       <Badge pipeline={base} />
       <DangerZone pipeline={base} off={whyNoChange} />
-      <Command text={`windlass get pipelines ${base.name} -o yaml`} />
+      <Command text={command`windlass get pipelines ${base.name} -o yaml`} />
     </div>
   )
 }

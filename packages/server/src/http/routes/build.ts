@@ -39,9 +39,10 @@ import { startBuild } from '../../builds/create/start.ts'
 import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
-import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
+import { mayReadTerminals } from '../../logs/stream-right.ts'
+import { nameOf, placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
-import { isWithin, placeOf } from '../../store/places.ts'
+import { placeOf } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
 
@@ -237,10 +238,6 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
   return requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
 }
 
-function mayDebug(actor: Actor, build: BuildRow): boolean {
-  return isWithin(placesOf(actor, 'debug-builds'), placeOf(build))
-}
-
 async function awaitEnd(
   app: App,
   id: string,
@@ -268,7 +265,7 @@ function streams(app: App): Route[] {
       replies: { 200: FeedPage },
       async handle({ params, query, actor }) {
         const build = await getBuild(app, params.id)
-        const items = await readFeed(app, build, { ...query, hidesTerminals: !mayDebug(actor, build) })
+        const items = await readFeed(app, build, { ...query, hidesTerminals: !mayReadTerminals(actor, placeOf(build)) })
         return ok({ items, next: items.at(-1)?.position ?? query.after })
       },
     }),
@@ -287,7 +284,7 @@ function streams(app: App): Route[] {
         const last = Number(headers['last-event-id'])
         await follow(app, reply, {
           buildId: params.id,
-          hidesTerminals: !mayDebug(actor, build),
+          hidesTerminals: !mayReadTerminals(actor, placeOf(build)),
           after: Number.isSafeInteger(last) && last > 0 ? last : query.after,
           signal,
         })

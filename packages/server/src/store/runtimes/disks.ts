@@ -39,19 +39,19 @@ export async function updateDisk(tx: Tx, id: string, changes: Partial<DiskRow>):
   await tx.query.updateTable('disk').set(changes).where('id', '=', id).execute()
 }
 
-export async function deleteDisk(tx: Tx, id: string): Promise<void> {
-  await tx.query.deleteFrom('disk').where('id', '=', id).execute()
+export async function deleteDisks(tx: Tx, ids: readonly string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += 500)
+    await tx.query
+      .deleteFrom('disk')
+      .where('id', 'in', ids.slice(start, start + 500))
+      .execute()
 }
 
-/** Finds disks by id, or those that exist by name. */
+/** Finds the disk with an id, or at most two that exist with a name. Agents choose names, so that a name can look like the id of another disk. */
 export async function findDisks(query: Query, accountId: string, name: string): Promise<DiskRow[]> {
-  return query
-    .selectFrom('disk')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where((where) => where.or([where('id', '=', name), where.and([where('name', '=', name), where('removed_at', 'is', null)])]))
-    .limit(2)
-    .execute()
+  const ofAccount = query.selectFrom('disk').selectAll().where('account_id', '=', accountId)
+  const byId = await ofAccount.where('id', '=', name).execute()
+  return byId.length > 0 ? byId : ofAccount.where('name', '=', name).where('removed_at', 'is', null).limit(2).execute()
 }
 
 export async function lockDisk(tx: Tx, id: string): Promise<DiskRow | undefined> {
