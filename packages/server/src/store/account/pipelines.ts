@@ -160,21 +160,28 @@ export async function listPipelineHeads(query: Query, accountId: string): Promis
     .execute()
 }
 
-/** Lists pipelines whose texts contain a name. Case does not matter, and `_` and `%` match any text, so the caller looks again. */
+/** Pipelines of one page of `listPipelinesNaming`: each document has up to 1 MiB. */
+export const NAMING_PAGE = 20
+
+/**
+ * Lists pipelines by name whose texts contain a name, `NAMING_PAGE` at most. The database may ignore case and reads `_` and `%` as wildcards, so the caller
+ * must compare again.
+ */
 export async function listPipelinesNaming(
   query: Query,
-  accountId: string,
-  name: string,
+  { accountId, name, after }: { readonly accountId: string; readonly name: string; readonly after: string },
 ): Promise<Pick<PipelineRow, 'name' | 'contexts' | 'document' | 'settings'>[]> {
   const pattern = `%${name}%`
   return query
     .selectFrom('pipeline')
     .select(['name', 'contexts', 'document', 'settings'])
     .where('account_id', '=', accountId)
+    .where('name', '>', after)
     .where((where) =>
       where.or([where('contexts', 'like', pattern), where('document', 'like', pattern), where('settings', 'like', pattern)]),
     )
     .orderBy('name')
+    .limit(NAMING_PAGE)
     .execute()
 }
 
