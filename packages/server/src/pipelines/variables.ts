@@ -37,7 +37,7 @@ export function sealVariables(
   return JSON.stringify(sealed)
 }
 
-function readVariables(pipeline: PipelineRow): Variable[] {
+function readVariables(pipeline: Pick<PipelineRow, 'variables'>): Variable[] {
   return Variables.parse(JSON.parse(pipeline.variables))
 }
 
@@ -49,7 +49,10 @@ export function openVariables(vault: Vault, pipeline: PipelineRow): Variable[] {
 }
 
 /** Returns the stored variables with `change` applied to the sealed values. */
-export function changeSealedVariables(pipeline: PipelineRow, change: (place: Place, sealed: string) => string): string {
+export function changeSealedVariables(
+  pipeline: Pick<PipelineRow, 'id' | 'account_id' | 'variables'>,
+  change: (place: Place, sealed: string) => string,
+): string {
   const changed = readVariables(pipeline).map((variable) =>
     variable.encrypted ? { ...variable, value: change(variablePlace(pipeline, variable.key), variable.value) } : variable,
   )
