@@ -18,7 +18,7 @@ export function toMarkdown(
   const commit = typeof revision === 'string' ? code(revision.slice(0, 8)) : ''
   const place = [typeof branch === 'string' ? code(branch) : '', commit].filter((part) => part !== '')
   const parts = [
-    `**${escape(`${pipeline ?? 'Build'} #${number}`)}** ${escape(describeBuild(build))}.`,
+    `**${escape(`${pipeline ?? 'Build'} #${number}`)}** ${escape(describeBuild(build).replace(/\.$/, ''))}.`,
     ...(place.length === 0 ? [] : [place.join(' at ')]),
     ...(step === undefined ? [] : [`Step ${code(step.name)}: ${escape(describeStep(step))}`]),
     ...(lastLines.length === 0 ? [] : [fence(lastLines)]),
