@@ -2,6 +2,7 @@
 import { fault } from '@windlass/kit'
 import type { DiskRemoval, JobResult } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { readUntil } from '../read-until.ts'
 import { findAgentById } from '../store/runtimes/agents.ts'
 import { ensureJob, findJob, jobTopic } from '../store/runtimes/agent-jobs.ts'
 import { lockDisk, updateDisk } from '../store/runtimes/disks.ts'
@@ -34,7 +35,14 @@ export async function removeDisk(app: App, name: string, { by, signal }: Removal
       outcome: 'waiting',
       message: `Agent "${agent?.name ?? known.agent_id}" is not connected. It removes the disk when it connects again.`,
     }
-  const job = await untilDone(app, requested, signal)
+  const job = await readUntil(app, {
+    topic: jobTopic(requested.id),
+    waitMs: WAIT_MS,
+    signal,
+    read: () => findJob(app.store.query, requested.id),
+    // A failed removal is repeated later; its message is the answer for now.
+    isDone: (one) => one === undefined || one.done_at !== null || one.failures > 0,
+  })
   const after = await requireDisk(app, known.id)
   if (after.removed_at !== null) return { outcome: 'removed', message: 'The disk was removed.' }
   if (after.removal_at === null) throw await inUse(app, after)
@@ -71,19 +79,6 @@ async function inUse(app: App, row: DiskRow): Promise<Error> {
     message: `${who} uses the disk ${row.name}.`,
     hint: build === undefined ? 'Wait for its end.' : `Wait for its end, or terminate it: \`windlass terminate ${build.id}\`.`,
   })
-}
-
-async function untilDone(app: App, { id }: AgentJobRow, signal: AbortSignal): Promise<AgentJobRow | undefined> {
-  const until = app.clock.monotonic() + WAIT_MS
-  using watch = app.store.watch(jobTopic(id))
-  for (;;) {
-    const job = await findJob(app.store.query, id)
-    const rest = until - app.clock.monotonic()
-    // A failed try is repeated later; its message is the answer for now.
-    if (job === undefined || job.status === 'done' || job.status === 'failed' || job.failures > 0 || rest <= 0) return job
-    if (signal.aborted) return job
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
 }
 
 /** Stores why the agent could not remove a disk. It tries again. */
