@@ -8,7 +8,7 @@ import { ensureJob, findJob, jobTopic } from '../store/runtimes/agent-jobs.ts'
 import { lockDisk, updateDisk } from '../store/runtimes/disks.ts'
 import type { AgentJobRow, DiskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { findBuildOf, isAgentOnline, requireDisk } from './show-disks.ts'
+import { findBuildOf, isAgentOnline, requireDisk, waitsForAgent } from './show-disks.ts'
 
 /** How long the call waits for the agent. Milliseconds. */
 const WAIT_MS = 5_000
@@ -31,10 +31,7 @@ export async function removeDisk(app: App, name: string, { by, signal }: Removal
   if (requested === undefined) throw await inUse(app, known)
   const agent = await findAgentById(app.store.query, known.agent_id)
   if (!isAgentOnline(app, agent))
-    return {
-      outcome: 'waiting',
-      message: `Agent "${agent?.name ?? known.agent_id}" is not connected. It removes the disk when it connects again.`,
-    }
+    return { outcome: 'waiting', message: waitsForAgent(agent?.name ?? known.agent_id) }
   const job = await readUntil(app, {
     topic: jobTopic(requested.id),
     waitMs: WAIT_MS,
@@ -56,11 +53,19 @@ async function request(app: App, tx: Tx, { id, by }: { id: string; by: string })
   if (row.state === 'in-use') return undefined
   const now = app.clock.now()
   const changes: Partial<DiskRow> = {
-    removal_at: row.removal_at ?? now,
-    removal_by: row.removal_by ?? by,
+    ...(row.removal_at === null && { removal_at: now, removal_by: by, removal_message: null }),
     ...(row.state === 'warm' && { state: 'removing', state_since: now }),
   }
-  await updateDisk(tx, id, changes)
+  if (Object.keys(changes).length > 0) await updateDisk(tx, id, changes)
+  return ensureRemovalJob(tx, row, { by, now })
+}
+
+/** Creates the job of a requested removal for the agent of the disk, or returns the open one. */
+export async function ensureRemovalJob(
+  tx: Tx,
+  row: Pick<DiskRow, 'id' | 'account_id' | 'agent_id' | 'name' | 'uid' | 'runtime'>,
+  { by, now }: { readonly by: string; readonly now: number },
+): Promise<AgentJobRow> {
   return ensureJob(tx, {
     account_id: row.account_id,
     agent_id: row.agent_id,
