@@ -12,6 +12,7 @@ function ownerOf(actor: Actor): string {
   throw fault('forbidden', { message: 'Only users and API keys have preferences.' })
 }
 
+/** Returns the preferences of the caller. Throws `forbidden` for callers without any, such as agents. */
 export async function readPreferences(app: App, actor: Actor): Promise<StoredPreferences> {
   const row = await findPreference(app.store.query, ownerOf(actor))
   return row === undefined

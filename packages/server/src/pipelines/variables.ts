@@ -1,8 +1,7 @@
 /** Variables and contexts of a stored pipeline. Encrypted values are sealed in the store and masked in the API. */
 import { fault } from '@windlass/kit'
-import { PipelineVariable } from '@windlass/protocol'
+import { MASK, PipelineVariable } from '@windlass/protocol'
 import { z } from 'zod'
-import { MASK } from '../secrets/mask.ts'
 import { variablePlace, type Place } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
 import type { PipelineRow } from '../store/schema.ts'
