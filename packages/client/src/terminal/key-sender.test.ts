@@ -1,4 +1,4 @@
-import type { HttpResponse, TerminalInputBatch } from '@windlass/protocol'
+import { TerminalInputBatch, type HttpResponse } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { openClient } from '../client.ts'
 import { fromBase64 } from './base64.ts'
@@ -75,6 +75,20 @@ test('one call is under way, and what is typed meanwhile is one part of the next
   press(sender, 'y')
   await settled()
   expect(sent.batches.at(-1)).toMatchObject({ seq: 9 })
+})
+
+test('a long paste is sent in parts that the server accepts', async () => {
+  const { sender, sent } = open()
+  const paste = 'x'.repeat(1_000_000)
+  press(sender, 'a')
+  await settled()
+  press(sender, paste)
+  const flushed = sender.flushed()
+  for (let calls = 0; calls < 10; calls += 1) await sent.answer()
+  await flushed
+  const batches = sent.batches.map((batch) => TerminalInputBatch.parse(batch))
+  expect(batches.flatMap(keysOf).join('')).toBe(`a${paste}`)
+  expect(Math.max(...batches.map((batch) => JSON.stringify(batch).length))).toBeLessThan(1_048_576)
 })
 
 test('a call without an answer is repeated with the same numbers', async () => {

@@ -20,9 +20,10 @@ export interface KeySenderOptions {
 /** Number of output parts after which an acknowledgement is sent, so that the server can drop older ones. */
 const ACK_EVERY = 20
 const ANSWER_MS = 10_000
-/** Waiting keys are merged up to this length of base64. */
-const MERGED_LENGTH = 8_192
-const MAX_PARTS = 100
+/** Maximum size of a part, into which longer pastes are split. The server accepts `MAX_TERMINAL_BYTES` of the protocol. Bytes. */
+const PART_BYTES = 8_192
+/** Maximum parts of one call, so that its body stays below the limit of the server. */
+const MAX_PARTS = 50
 
 /** Sends one call at a time. Input that arrives during a call is sent with the next one. */
 export class KeySender {
@@ -38,13 +39,14 @@ export class KeySender {
     this.#seq = options.inputSeq
   }
 
-  /** Sends key presses. */
+  /** Sends key presses. Those that wait for the next call are merged. */
   press(keys: Uint8Array): void {
     const last = this.#parts.at(-1)
     // Parts that are being sent are no longer in this list, so they do not change.
-    if (last !== undefined && 'keys' in last && last.keys.length < MERGED_LENGTH)
-      this.#parts[this.#parts.length - 1] = { keys: toBase64(join(fromBase64(last.keys), keys)) }
-    else this.#parts.push({ keys: toBase64(keys) })
+    const waiting = last !== undefined && 'keys' in last ? fromBase64(last.keys) : undefined
+    if (waiting !== undefined) this.#parts.pop()
+    const all = waiting === undefined ? keys : join(waiting, keys)
+    for (let at = 0; at < all.length; at += PART_BYTES) this.#parts.push({ keys: toBase64(all.subarray(at, at + PART_BYTES)) })
     this.#start()
   }
 

@@ -12,7 +12,7 @@ interface Edit {
 }
 
 /** Names of both texts in the first two lines. */
-export interface DiffLabels {
+interface DiffLabels {
   readonly before: string
   readonly after: string
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { App } from '../app.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
+import { readUntil } from '../read-until.ts'
 import { listChecksOf, saveChecks } from '../store/runtimes/agent-checks.ts'
 import { ensureJob, findJob, findLatestJob, jobTopic } from '../store/runtimes/agent-jobs.ts'
 import { findAgent, isOnline } from '../store/runtimes/agents.ts'
@@ -43,10 +44,11 @@ export function readFindings(findings: string): Finding[] {
 }
 
 function requestOf(job: AgentJobRow, now: number): NonNullable<AgentChecks['request']> {
-  const isOver = job.status === 'done' || job.status === 'failed'
+  const { status } = job
+  const isOver = status === 'done' || status === 'failed'
   const isLate = !isOver && job.expires_at !== null && job.expires_at <= now
   return {
-    state: isLate ? 'failed' : isOver ? (job.status === 'done' ? 'done' : 'failed') : 'running',
+    state: isOver ? status : isLate ? 'failed' : 'running',
     at: job.created_at,
     by: job.requested_by,
     ...defined({ message: isLate ? 'The agent did not take the request. Check its logs.' : (job.message ?? undefined) }),
@@ -75,19 +77,14 @@ export async function requestChecks(
   const job = await app.store.write((tx) =>
     ensureJob(tx, { ...of, payload: {}, requested_by: by, now, expiresAt: now + EXPIRE_MS }),
   )
-  await untilEnded(app, job.id, signal)
+  await readUntil(app, {
+    topic: jobTopic(job.id),
+    waitMs: WAIT_MS,
+    signal,
+    read: () => findJob(app.store.query, job.id),
+    isDone: (after) => after === undefined || after.done_at !== null,
+  })
   return showChecks(app, agent.id)
-}
-
-async function untilEnded(app: App, id: string, signal: AbortSignal): Promise<void> {
-  const until = app.clock.monotonic() + WAIT_MS
-  using watch = app.store.watch(jobTopic(id))
-  for (;;) {
-    const job = await findJob(app.store.query, id)
-    const rest = until - app.clock.monotonic()
-    if (job === undefined || job.done_at !== null || rest <= 0 || signal.aborted) return
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
 }
 
 /** Returns what the runtimes of an agent need, for the job of the agent. */

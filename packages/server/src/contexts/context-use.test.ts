@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { namesWord } from './context-use.ts'
+import { namesValue } from './context-use.ts'
 
 test.each([
   ['registry: my_registry', true],
-  ['registry:my_registry', true],
+  ['registry:my_registry', false],
   ['  - my_registry', true],
   ['-\n  "my_registry" # ours', true],
   ['[other, my_registry]', true],
@@ -11,7 +11,7 @@ test.each([
   ['registry: my_registry2', false],
   ['title: pushes to my_registry at night', false],
 ])('whether %j names a context', (text, isNamed) => {
-  expect(namesWord(text, 'my_registry')).toBe(isNamed)
+  expect(namesValue(text, 'my_registry')).toBe(isNamed)
 })
 
 test('a search takes linear time in blank lines and in values that look like the name', () => {
@@ -21,7 +21,7 @@ test('a search takes linear time in blank lines and in values that look like the
     Math.min(
       ...Array.from({ length: 3 }, () => {
         const before = process.cpuUsage()
-        namesWord(text, 'a')
+        namesValue(text, 'a')
         return process.cpuUsage(before).user / 1_000
       }),
     )

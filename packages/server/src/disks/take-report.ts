@@ -10,6 +10,7 @@ import { deleteDisks, insertDisks, lockDisks, updateDisk } from '../store/runtim
 import type { AgentRow, DiskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { requireEpoch } from '../agents/require-epoch.ts'
+import { ensureRemovalJob } from './remove-disk.ts'
 
 /** Rows of an agent for disks that are gone, and for those of clusters that did not answer. The oldest ones beyond it are deleted. */
 const MAX_UNREPORTED = MAX_REPORTED_DISKS
@@ -24,7 +25,7 @@ export async function takeDiskReport(app: App, agentId: string, report: DiskRepo
     if (agent?.epoch !== report.epoch) throw fault('agent-fenced')
     if (report.seq <= agent.disk_seq) return
     const now = app.clock.now()
-    await apply(app, tx, { agent, report, now })
+    await applyReport(app, tx, { agent, report, now })
     await updateAgent(tx, agentId, {
       disk_seq: report.seq,
       disks_at: now,
@@ -40,7 +41,7 @@ interface Taken {
   readonly now: number
 }
 
-async function apply(app: App, tx: Tx, { agent, report, now }: Taken): Promise<void> {
+async function applyReport(app: App, tx: Tx, { agent, report, now }: Taken): Promise<void> {
   const reported = new Map(report.disks.map((disk) => [disk.uid, disk]))
   const rows = await lockDisks(tx, { accountId: app.accountId, agentId: agent.id, uids: [...reported.keys()] })
   const online = new Set(
@@ -105,9 +106,14 @@ async function updateIfChanged(tx: Tx, row: DiskRow, { agent, disk, now }: Repor
   const known = state === row.state ? row.state_since : undefined
   // The next build of a disk in use begins a new time.
   const since = (state === disk.state ? disk.since : undefined) ?? known ?? row.removal_at ?? now
-  const changes = { ...columns, agent_id: agent.id, state, state_since: since }
+  // Why a removal was refused no longer applies when the disk is free again.
+  const message = row.removal_at === null && state !== row.state ? null : row.removal_message
+  const changes = { ...columns, agent_id: agent.id, state, state_since: since, removal_message: message }
   const isSame = Object.entries(changes).every(([name, value]) => row[name as keyof typeof changes] === value)
   if (!isSame) await updateDisk(tx, row.id, changes)
+  // The job of the earlier agent is never taken.
+  if (row.agent_id !== agent.id && row.removal_at !== null)
+    await ensureRemovalJob(tx, { ...row, ...changes }, { by: row.removal_by ?? '', now })
 }
 
 function newRow(app: App, { agent, disk, now }: ReportedDisk): DiskRow {

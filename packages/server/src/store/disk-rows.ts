@@ -1,4 +1,4 @@
-/** The tables of disks, and of jobs of agents. `schema.ts` says what columns may contain. */
+/** The tables of disks, and of the jobs and checks of agents. `schema.ts` says what columns may contain. */
 import type { AgentJob, DiskState } from '@windlass/protocol'
 
 /** A disk as its agent reported it last. */

@@ -17,8 +17,19 @@ test('masks the values of secret fields and the logins of URLs', () => {
 })
 
 test('masks secret fields in any spelling, also numbers', () => {
-  const names = ['accessToken', 'clientSecret', 'ApiKey', 'privateKey', 'secret_key', 'GITHUB_TOKEN', 'dbPassword', 'Authorization']
-  const shown: unknown = JSON.parse(showBody(JSON.stringify(Object.fromEntries(names.map((name, index) => [name, `hunter${index}`])))))
+  const names = [
+    'accessToken',
+    'clientSecret',
+    'ApiKey',
+    'privateKey',
+    'secret_key',
+    'GITHUB_TOKEN',
+    'dbPassword',
+    'Authorization',
+  ]
+  const shown: unknown = JSON.parse(
+    showBody(JSON.stringify(Object.fromEntries(names.map((name, index) => [name, `hunter${index}`])))),
+  )
   expect(shown).toEqual(Object.fromEntries(names.map((name) => [name, '*****'])))
   expect(showBody('{"password":12345}')).toBe('{"password":"*****"}')
 })

@@ -1,7 +1,7 @@
 /** The body of a delivery as users see it: without the secrets that a forge or a registry may put into it. */
 import { hideLogin, parseJson } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
-import { MASK } from '../secrets/mask.ts'
+import { MASK } from '@windlass/protocol'
 
 /** Fields whose values are credentials, whatever case and separators their names have. */
 const SECRET_FIELD = /(?:^|[_-])(?:token|secret|password|passwd|authorization|(?:private|api|access|secret)[_-]?key)$/i

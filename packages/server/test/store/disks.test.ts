@@ -253,6 +253,25 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
       build: { number: build.number },
     })
     expect(shown).not.toHaveProperty('removal')
+    await tellDisks(scene, 2, [disk('busy', { state: 'in-use', buildId: build.id })])
+    expect(await show(app, 'busy')).toMatchObject({ message: 'The removal was refused: A build uses the disk.' })
+    await tellDisks(scene, 3, [disk('busy')])
+    expect(await show(app, 'busy')).not.toHaveProperty('message')
+  })
+
+  test('the successor of an agent carries out a removal that was requested from it', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openDisks(app)
+    const { id } = await createAgent(app, { name: 'other', runtimes: [] })
+    const other = await restart({ ...scene, agentId: id })
+    await tellDisks(scene, 1, [disk('shared')])
+    await removeDisk(app, 'shared', byAdmin)
+    clock.advance(10 * 60_000)
+    await greetAgent(app, id, { ...PROTOCOL, features: FEATURES, executor: 'kubernetes', instance: other.instance, attempts: [] })
+    await tellDisks(other, 1, [disk('shared')])
+    expect(await list(app)).toMatchObject({ items: [{ agent: 'other', state: 'removing', removal: { requestedBy: 'mira' } }] })
+    expect(await jobsOf(other)).toMatchObject([{ kind: 'remove-disk', name: 'shared', uid: 'uid-of-shared' }])
   })
 
   test('says why the agent could not remove a disk, and lets it try again', async () => {

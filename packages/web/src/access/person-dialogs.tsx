@@ -108,7 +108,9 @@ export function NewPerson({ onDone, onClose }: NewPersonProps): ReactElement {
       <Field label="Name as it is shown" value={displayName} onChange={(event) => setDisplayName(event.target.value)} />
       <RoleField role={role} onChange={setRole} />
       {add.error !== null && <Problem error={add.error} />}
-      <Command text={command`windlass create ${kind === 'user' ? 'user' : 'service-account'} ${name.trim() || 'NAME'} --role ${role}`} />
+      <Command
+        text={command`windlass create ${kind === 'user' ? 'user' : 'service-account'} ${name.trim() || 'NAME'} --role ${role}`}
+      />
     </Dialog>
   )
 }

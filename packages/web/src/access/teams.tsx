@@ -140,7 +140,9 @@ function TeamDialog({ team, users, onClose }: TeamDialogProps): ReactElement {
       {store.error !== null && <Problem error={store.error} />}
       <Command
         text={
-          team === undefined ? command`windlass create team ${name.trim() || 'NAME'} --role ${role}` : command`windlass get teams ${team.name}`
+          team === undefined
+            ? command`windlass create team ${name.trim() || 'NAME'} --role ${role}`
+            : command`windlass get teams ${team.name}`
         }
       />
     </Dialog>

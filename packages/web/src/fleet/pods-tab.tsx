@@ -32,7 +32,9 @@ export function PodsTab({ runtime }: { readonly runtime: Runtime }): ReactElemen
   if (monitor === undefined)
     return (
       <Empty
-        action={<Command text={command`windlass install monitor --cluster-id NAME --kube-namespace ${namespace ?? 'NAMESPACE'}`} />}
+        action={
+          <Command text={command`windlass install monitor --cluster-id NAME --kube-namespace ${namespace ?? 'NAMESPACE'}`} />
+        }
       >
         No monitor reports the cluster of this runtime. Install one with the command, with the kubeconfig of the cluster. It only
         reads, and sends summaries of objects without their environment.

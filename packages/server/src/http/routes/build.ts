@@ -40,7 +40,8 @@ import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
 import { readFeed } from '../../feed/feed.ts'
 import { mayReadTerminals } from '../../logs/stream-right.ts'
-import { nameOf, placesOf } from '../../identity/actor.ts'
+import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
+import { readUntil } from '../../read-until.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import { placeOf } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
@@ -243,14 +244,13 @@ async function awaitEnd(
   id: string,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
 ): Promise<BuildRow> {
-  const until = app.clock.monotonic() + Math.min(timeoutMs, MAX_HELD_MS)
-  using watch = app.store.watch(feedTopic(id))
-  for (;;) {
-    const build = await getBuild(app, id)
-    const rest = until - app.clock.monotonic()
-    if (isFinalBuild(build.status) || rest <= 0 || signal.aborted) return build
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
+  return readUntil(app, {
+    topic: feedTopic(id),
+    waitMs: Math.min(timeoutMs, MAX_HELD_MS),
+    signal,
+    read: () => getBuild(app, id),
+    isDone: ({ status }) => isFinalBuild(status),
+  })
 }
 
 function streams(app: App): Route[] {

@@ -4,7 +4,7 @@ import type { DiskState } from '@windlass/protocol'
 import type { DiskRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
-/** Returns the disks of an agent, also those that are gone, and disks of other agents with one of these uids. */
+/** Locks and returns the disks of an agent, also those that are gone, and disks of other agents with one of these uids. */
 export async function lockDisks(
   tx: Tx,
   { accountId, agentId, uids }: { readonly accountId: string; readonly agentId: string; readonly uids: readonly string[] },
@@ -75,7 +75,7 @@ export interface NamedDisk extends DiskRow {
   readonly disks_at: number | null
 }
 
-/** Lists disks, those that were seen first come last. */
+/** Lists disks that exist, newest first. */
 export async function listDisks(query: Query, filter: DiskFilter): Promise<NamedDisk[]> {
   let select = query
     .selectFrom('disk')
@@ -131,8 +131,8 @@ export async function findNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** Deletes all disks, jobs and checks of an agent. */
-export async function deleteDisksOf(tx: Tx, agentId: string): Promise<void> {
+/** Deletes the disks, jobs and checks of an agent. */
+export async function deleteReportsOf(tx: Tx, agentId: string): Promise<void> {
   await tx.query.deleteFrom('disk').where('agent_id', '=', agentId).execute()
   await tx.query.deleteFrom('agent_job').where('agent_id', '=', agentId).execute()
   await tx.query.deleteFrom('agent_check').where('agent_id', '=', agentId).execute()

@@ -4,7 +4,7 @@ import type { AgentCalls } from '@windlass/client/agent'
 import { DISKS_FEATURE, JOBS_FEATURE, type AgentJob, type JobResult } from '@windlass/protocol'
 import { runChecks, type CheckedAgent } from './checks.ts'
 import { openDiskReports } from './disk-reports.ts'
-import type { Executor } from './executor.ts'
+import type { Executor } from '../executor.ts'
 import { openJobs } from './jobs.ts'
 
 export interface SideWorkOptions {
@@ -30,6 +30,7 @@ export interface SideWork {
   run(): Promise<void>
 }
 
+/** Opens the side work of an agent with its executor. */
 export function openSideWork(options: SideWorkOptions): SideWork {
   const { executor, server, epoch, clock, log, signal } = options
   const { disks } = executor
