@@ -69,6 +69,6 @@ test('does not search for the shortest difference of texts of 1 MiB in which eac
 test('shows a difference of hundreds of thousands of lines', () => {
   const lines = 'a\n'.repeat(300_000)
   const text = unifiedDiff('', lines, labels)
-  expect(text.slice(0, 60)).toBe('--- version 1\n+++ version 2\n@@ -0,0 +1,300000 @@\n+a\n+a\n+a\n+')
+  expect(text.slice(0, 60)).toBe('--- version 1\n+++ version 2\n@@ -0,0 +1,300000 @@\n+a\n+a\n+a\n+a')
   expect(text.length).toBeGreaterThan(900_000)
 })

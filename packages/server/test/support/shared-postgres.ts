@@ -1,6 +1,6 @@
 /** Vitest's global setup of the store tests: one PostgreSQL for all their files. */
 import type { TestProject } from 'vitest/node'
-import { startPostgres } from '../../../../e2e/support/postgres.ts'
+import { startPostgres, type Postgres } from '../../../../e2e/support/postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -9,8 +9,13 @@ declare module 'vitest' {
   }
 }
 
-export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const postgres = await startPostgres({ isDurable: false })
+let postgres: Postgres | undefined
+
+export async function setup({ provide }: TestProject): Promise<void> {
+  postgres = await startPostgres({ isDurable: false })
   provide('sharedPostgres', postgres.url)
-  return () => postgres.close()
+}
+
+export async function teardown(): Promise<void> {
+  await postgres?.close()
 }
