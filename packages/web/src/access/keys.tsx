@@ -139,6 +139,8 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
   const [scopes, setScopes] = useState<readonly string[]>([])
   const [days, setDays] = useState('90')
   const [owner, setOwner] = useState('')
+  // A call whose answer was lost must be the same when it is tried again.
+  const [openedAt] = useState(now)
   const users = useQuery({ ...accessQueries.users(), enabled: mayManage })
   const make = useMutation({
     mutationFn: () =>
@@ -146,7 +148,7 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
         name: name.trim(),
         role,
         ...(scopes.length > 0 && { scopes: SCOPES.filter((scope): scope is Scope => scopes.includes(scope)) }),
-        ...(days !== '' && { expiresAt: now() + Number(days) * DAY_MS }),
+        ...(days !== '' && { expiresAt: openedAt + Number(days) * DAY_MS }),
         ...(owner !== '' && { owner }),
       }),
     onSuccess: ({ name: made, token }) => {

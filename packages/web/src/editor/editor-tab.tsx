@@ -70,9 +70,13 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
       if (saved.document !== text) replace(saved.document)
     },
     onError: async (error) => {
-      if (isConflict(error)) setTheirs(await client.pipelines.get(base.id))
+      if (isConflict(error)) setTheirs(await client.pipelines.get(base.id).catch(() => undefined))
     },
   })
+  const drop = (other: Pipeline): void => {
+    show(other)
+    save.reset()
+  }
   const inGit = checked?.source?.kind === 'git' ? checked.source : undefined
   const [of] = useParam('of')
   const isSettings = of === 'settings'
@@ -98,7 +102,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
         </p>
         <div className={styles['buttons']}>
           {isDirty && (
-            <Button tone="quiet" onClick={() => show(pipeline)}>
+            <Button tone="quiet" onClick={() => drop(pipeline)}>
               Discard changes
             </Button>
           )}
@@ -120,7 +124,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           {!isSettings && <GitDocument pipeline={base} where={inGit.where} />}
         </>
       )}
-      {save.error !== null && !isConflict(save.error) && <Problem error={save.error} />}
+      {save.error !== null && theirs === undefined && <Problem error={save.error} />}
       {theirs !== undefined && (
         <Conflict
           mine={text}
@@ -128,10 +132,11 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           off={off}
           isBusy={save.isPending}
           onKeepMine={() => save.mutate(theirs)}
-          onTakeTheirs={() => show(theirs)}
+          onTakeTheirs={() => drop(theirs)}
           onGoOn={() => {
             setBase(theirs)
             setTheirs(undefined)
+            save.reset()
           }}
         />
       )}

@@ -44,11 +44,13 @@ function Connect(): ReactElement {
   const [way, setWay] = useState<Way>('wizard')
   const [cluster, setCluster] = useState('')
   const [namespace, setNamespace] = useState('windlass')
+  // A call whose answer was lost must be the same when it is tried again.
+  const [openedAt, setOpenedAt] = useState(now)
   const { data: status } = useQuery(queries.status())
   const off = useOff('manage-runners')
   const url = status?.advertisedUrl ?? location.origin
   const make = useMutation({
-    mutationFn: async () => ({ startedAt: now(), token: (await createKey(way, cluster)).token }),
+    mutationFn: async () => ({ startedAt: now(), token: (await createKey(way, { cluster, at: openedAt })).token }),
   })
   const wrong = nameProblem(cluster) ?? nameProblem(namespace)
   if (make.data !== undefined)
@@ -73,7 +75,15 @@ function Connect(): ReactElement {
         <legend>Install with</legend>
         {WAYS.map((one) => (
           <label key={one.way}>
-            <input type="radio" name="way" checked={way === one.way} onChange={() => setWay(one.way)} />
+            <input
+              type="radio"
+              name="way"
+              checked={way === one.way}
+              onChange={() => {
+                setWay(one.way)
+                setOpenedAt(now())
+              }}
+            />
             <span>
               {one.label}
               <small>{one.about}</small>
@@ -114,8 +124,10 @@ function Connect(): ReactElement {
 }
 
 /** Makes a key that can do what an installer does, and nothing else. */
-async function createKey(way: Way, cluster: string): Promise<{ readonly token: string }> {
-  const at = now()
+async function createKey(
+  way: Way,
+  { cluster, at }: { readonly cluster: string; readonly at: number },
+): Promise<{ readonly token: string }> {
   return client.keys.create({
     name: `connect-${cluster}-${at.toString(36)}`,
     role: 'admin',

@@ -43,7 +43,7 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
       onClose()
     },
     onError: async (error) => {
-      if (isConflict(error)) setTheirs(await client.runtimes.get(runtime.name))
+      if (isConflict(error)) setTheirs(await client.runtimes.get(runtime.name).catch(() => undefined))
     },
   })
   const run = (on: Runtime): void => {
@@ -88,7 +88,7 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
         null removes it.
       </p>
       <SpecTextArea ref={area} text={text} problems={problems} onChange={setText} />
-      {save.error !== null && !isConflict(save.error) && <Problem error={save.error} />}
+      {save.error !== null && <Problem error={save.error} />}
       <ProblemList problems={problems} onGo={(line) => goTo(area.current, line)} />
       <div className={styles['reason']}>
         <Field

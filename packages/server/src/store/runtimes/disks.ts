@@ -143,6 +143,15 @@ export async function deleteRemovedDisks(tx: Tx, before: number): Promise<void> 
   await tx.query.deleteFrom('disk').where('removed_at', '<', before).execute()
 }
 
+/** Deletes disks, jobs and checks of agents that no longer exist: a server of an earlier version deletes an agent without them. */
+export async function deleteLeftDisks(tx: Tx): Promise<void> {
+  for (const table of ['disk', 'agent_job', 'agent_check'] as const)
+    await tx.query
+      .deleteFrom(table)
+      .where('agent_id', 'not in', (of) => of.selectFrom('agent').select('id'))
+      .execute()
+}
+
 /** Counts disks by state, of all runtimes or of one. */
 export async function countDisks(
   query: Query,
