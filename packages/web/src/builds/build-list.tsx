@@ -2,6 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
+import { preloadBuild } from '../build/late-parts.ts'
 import { useLooks } from '../looks/looks.ts'
 import { useMedia } from '../looks/media.ts'
 import { Button } from '../parts/button.tsx'
@@ -44,6 +45,8 @@ export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactEl
   const { cursor, setCursor, selected, toggle, selectNothing } = useSelection(builds)
   const index = builds.findIndex(({ id }) => id === cursor)
   const current = builds[index]
+  const hasBuilds = builds.length > 0
+  useEffect(() => (hasBuilds ? preloadBuild() : undefined), [hasBuilds])
 
   useEffect(() => {
     onHold(isHeld)

@@ -29,7 +29,7 @@ function flush(): void {
     // The list form has no steps: they are read again.
     readAgain({ queryKey: ['build', build.id], exact: true })
     if (before !== undefined && before.status !== build.status)
-      void queryClient.invalidateQueries({ queryKey: ['build', build.id, 'related'] })
+      for (const part of ['related', 'usage']) void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
   }
   refreshSums()
 }
