@@ -21,7 +21,7 @@ import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
-import { useHidden } from './allowed.ts'
+import { useHidden } from '../shell/use-off.ts'
 import { accessQueries } from './queries.ts'
 
 /** How often the list is read while it is shown: uses are reported within a minute. Milliseconds. */

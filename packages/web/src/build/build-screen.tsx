@@ -94,7 +94,8 @@ export function BuildScreen(): ReactElement {
         {error === null ? <Loading rows={8} what="the build" /> : <Problem error={error} onRetry={() => void refetch()} />}
       </Page>
     )
-  return <Loaded build={build} place={readPlace(rest)} />
+  // What is typed and asked about one build is not carried over to another one.
+  return <Loaded key={build.id} build={build} place={readPlace(rest)} />
 }
 
 function Loaded({ build, place }: { readonly build: Build; readonly place: ReturnType<typeof readPlace> }): ReactElement {
@@ -171,7 +172,7 @@ function Tab({
     case 'compare':
       return <CompareTab build={build} />
     case 'events':
-      return <EventsTab id={build.id} />
+      return <EventsTab build={build} />
     case 'document':
       return <DocumentTab build={build} />
     case 'debug':

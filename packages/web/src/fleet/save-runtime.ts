@@ -1,5 +1,4 @@
 /** Writes the own layer of a runtime, unless it has changed since it was read. */
-import { isFault } from '@windlass/kit/faults'
 import type { Runtime, RuntimeLayer } from '@windlass/protocol'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -27,9 +26,4 @@ export async function saveRuntime({ runtime, spec, description }: Save): Promise
 /** Reads everything about runtimes again. */
 export function refreshRuntimes(): void {
   void queryClient.invalidateQueries({ queryKey: ['runtimes'] })
-}
-
-/** Returns true for a change that was refused because somebody else made one first. */
-export function isConflict(error: unknown): boolean {
-  return isFault(error) && error.code === 'conflict'
 }

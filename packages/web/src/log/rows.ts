@@ -1,5 +1,6 @@
 /** The elements of the rows that are drawn. They are reused, except those in a selection, which would lose it. */
 import type { Theme } from '@windlass/ansi'
+import { plural } from '@windlass/plan'
 import { formatSpan } from '../looks/time.ts'
 import { writeText } from './line-text.ts'
 import styles from './log.module.css'
@@ -176,7 +177,7 @@ function writeFold(number: HTMLElement, fold: Row['fold']): void {
 }
 
 function foldNote({ lines, hits }: NonNullable<Row['fold']>): HTMLElement {
-  return noteOf(`${lines} lines${hits > 0 ? `, ${hits} matches` : ''}`)
+  return noteOf(`${plural(lines, 'line')}${hits > 0 ? `, ${hits === 1 ? '1 match' : `${hits} matches`}` : ''}`)
 }
 
 function noteOf(text: string): HTMLElement {

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { Build, Pipeline } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { Link } from 'wouter'
-import { sentenceOf } from '../builds/build-row.tsx'
+import { listSentenceOf } from '../build/sentence.ts'
 import { lookOfBuild } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { ButtonLink } from '../parts/button.tsx'
@@ -103,7 +103,7 @@ function LastBuilds({ builds, pipeline }: { readonly builds: readonly Build[]; r
           { head: 'Status', cell: (build) => <Status look={lookOfBuild(build)} /> },
           { head: 'Build', cell: ({ id, number }) => <Link href={paths.build(id)}>#{number}</Link> },
           { head: 'Branch', cell: ({ branch }) => <bdi>{branch ?? ''}</bdi> },
-          { head: 'What happens', cell: (build) => <bdi>{sentenceOf(build)}</bdi> },
+          { head: 'What happens', cell: (build) => <bdi>{listSentenceOf(build)}</bdi> },
           { head: 'Created', cell: ({ createdAt }) => <When at={createdAt} /> },
         ]}
       />

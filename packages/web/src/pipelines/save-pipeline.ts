@@ -1,5 +1,4 @@
 /** Writes a pipeline, guarded by the revision that the writer has read. */
-import { isFault } from '@windlass/kit/faults'
 import type { Pipeline, PipelineInput } from '@windlass/protocol'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
@@ -12,9 +11,4 @@ export async function savePipeline(base: Pipeline, input: PipelineInput): Promis
   void queryClient.invalidateQueries({ queryKey: ['pipelines'] })
   void queryClient.invalidateQueries({ queryKey: ['pipeline', saved.name] })
   return saved
-}
-
-/** Returns true if a save failed because the pipeline was changed in the meantime. */
-export function isConflict(error: unknown): boolean {
-  return isFault(error) && error.code === 'conflict'
 }

@@ -1,5 +1,5 @@
 /** Writes the changes of the stream into the cache, so that lists and builds change in place. */
-import type { InfiniteData } from '@tanstack/react-query'
+import type { InfiniteData, Query } from '@tanstack/react-query'
 import type { Build, StreamEvent } from '@windlass/protocol'
 import { patchBuild } from './patch-build.ts'
 import { queryClient } from './query-client.ts'
@@ -19,6 +19,44 @@ function patchPages(pages: Pages, build: Build): Pages {
   return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: replace(page.items) })) }
 }
 
+const LISTS = ['builds', 'list'] as const
+
+/** Changes that arrived while a list was read, by the hash of its key. Its answer may be older than they are. */
+const overtaken = new Map<string, Map<string, Build>>()
+
+function patchLists(build: Build): void {
+  queryClient.setQueriesData<Pages>({ queryKey: LISTS }, (pages) => pages && patchPages(pages, build))
+  for (const { queryHash } of queryClient.getQueryCache().findAll({ queryKey: LISTS, fetchStatus: 'fetching' }))
+    overtaken.set(queryHash, (overtaken.get(queryHash) ?? new Map<string, Build>()).set(build.id, build))
+}
+
+/** Writes the changes that arrived while a list was read into its answer. */
+function patchAnswer({ queryHash, queryKey }: Query): void {
+  const builds = overtaken.get(queryHash)
+  overtaken.delete(queryHash)
+  for (const build of builds?.values() ?? [])
+    queryClient.setQueryData<Pages>(queryKey, (pages) => pages && patchPages(pages, build))
+}
+
+const READ_MS = 500
+/** Builds that were read a moment ago; true for those that have changed since. */
+const justRead = new Map<string, boolean>()
+
+/** Reads the steps of a build again, which the list form lacks: at once, and at most twice a second while it changes. */
+function readBuild(id: string): void {
+  if (justRead.has(id)) {
+    justRead.set(id, true)
+    return
+  }
+  void queryClient.invalidateQueries({ queryKey: ['build', id], exact: true })
+  justRead.set(id, false)
+  setTimeout(() => {
+    const hasChanged = justRead.get(id) === true
+    justRead.delete(id)
+    if (hasChanged) readBuild(id)
+  }, READ_MS)
+}
+
 const FLUSH_MS = 100
 let waiting: Build[] = []
 let isDue = false
@@ -36,13 +74,14 @@ function flush(): void {
   const builds = new Map(waiting.map((build) => [build.id, build]))
   waiting = []
   for (const build of builds.values()) {
-    queryClient.setQueriesData<Pages>({ queryKey: ['builds', 'list'] }, (pages) => pages && patchPages(pages, build))
+    patchLists(build)
     const before = queryClient.getQueryData<Build>(['build', build.id])
     if (before === undefined) continue
     queryClient.setQueryData<Build>(['build', build.id], patchBuild(before, build))
-    // The list form has no steps: they are read again.
-    void queryClient.invalidateQueries({ queryKey: ['build', build.id], exact: true })
-    if (before.status !== build.status) void queryClient.invalidateQueries({ queryKey: ['build', build.id, 'related'] })
+    readBuild(build.id)
+    // The plan of a build that waited for its document is there once it starts.
+    for (const part of before.status === build.status ? [] : ['related', 'plan'])
+      void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
   }
   refreshSums()
 }
@@ -96,10 +135,16 @@ function apply({ event, data }: StreamEvent): void {
   else if (change.noun === 'gone') scheduleNoun(change.of === 'build' ? 'builds' : NOUN_KEYS[change.of])
   else scheduleNoun(NOUN_KEYS[change.noun])
   // The build shows its approvals, and its list form does not change with each of them.
-  if (change.noun === 'approval') void queryClient.invalidateQueries({ queryKey: ['build', change.item.build.id], exact: true })
+  if (change.noun === 'approval') readBuild(change.item.build.id)
 }
 
 /** Begins to patch the cache. Called once by the page. */
-export function startPatching(): () => void {
-  return observeStream(apply)
+export function startPatching(): void {
+  observeStream(apply)
+  queryClient.getQueryCache().subscribe((event) => {
+    if (event.type !== 'updated') return
+    const { query, action } = event
+    if (action.type === 'fetch') overtaken.delete(query.queryHash)
+    else if (action.type === 'success' && action.manual !== true) patchAnswer(query)
+  })
 }
