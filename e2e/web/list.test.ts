@@ -125,6 +125,8 @@ test('a bulk action on 200 mixed builds tells each that could not be done and wh
   await page.getByRole('option', { name: /Terminate: 200 selected builds/ }).waitFor()
   await page.getByRole('combobox').pressSequentially('terminate')
   await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Terminate 200 builds?' }).waitFor()
+  await page.keyboard.press('Enter')
   const refused = page.getByRole('list', { name: 'Builds that could not be changed' })
   await refused.waitFor()
   const lines = await refused.getByRole('listitem').allTextContents()

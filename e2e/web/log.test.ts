@@ -280,7 +280,7 @@ test('copied lines have their exact text, and a download has the stored bytes (W
   await page.getByText('line 1', { exact: true }).waitFor()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.getByRole('button', { name: 'Copy lines' }).click()
-  await page.getByText('Copied.').waitFor({ state: 'attached' })
+  await page.getByText('Copied the lines.').waitFor()
   const copied = await page
     .getByRole('table')
     .evaluate((table): Promise<string> => table.ownerDocument.defaultView?.navigator.clipboard.readText() ?? Promise.resolve(''))

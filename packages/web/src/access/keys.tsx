@@ -14,7 +14,7 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
-import { command } from '../parts/shell.ts'
+import { sh } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
@@ -22,7 +22,7 @@ import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
-import { useHidden } from './allowed.ts'
+import { useHidden } from '../shell/use-off.ts'
 import { accessQueries } from './queries.ts'
 
 /** How often the list is read while it is shown: uses are reported within a minute. Milliseconds. */
@@ -78,7 +78,7 @@ export function Keys(): ReactElement {
           onClose={() => setRevoked(undefined)}
         >
           <p>Calls with it are refused within 3 seconds on every server. This cannot be undone.</p>
-          <Command text={command`windlass delete key ${revoked.name}`} />
+          <Command text={sh`windlass delete key ${revoked.name}`} />
         </Question>
       )}
     </div>
@@ -202,7 +202,7 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
         onChange={setScopes}
       />
       {make.error !== null && <Problem error={make.error} />}
-      <Command text={command`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
+      <Command text={sh`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
     </Dialog>
   )
 }

@@ -16,7 +16,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { command } from '../parts/shell.ts'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { useAway } from '../shell/away-bar.tsx'
 
@@ -109,7 +109,7 @@ export function NewPerson({ onDone, onClose }: NewPersonProps): ReactElement {
       <RoleField role={role} onChange={setRole} />
       {add.error !== null && <Problem error={add.error} />}
       <Command
-        text={command`windlass create ${kind === 'user' ? 'user' : 'service-account'} ${name.trim() || 'NAME'} --role ${role}`}
+        text={sh`windlass create ${kind === 'user' ? 'user' : 'service-account'} ${name.trim() || 'NAME'} --role ${role}`}
       />
     </Dialog>
   )

@@ -10,7 +10,7 @@ import { Field } from '../parts/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
-import { command } from '../parts/shell.ts'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -141,8 +141,8 @@ function TeamDialog({ team, users, onClose }: TeamDialogProps): ReactElement {
       <Command
         text={
           team === undefined
-            ? command`windlass create team ${name.trim() || 'NAME'} --role ${role}`
-            : command`windlass get teams ${team.name}`
+            ? sh`windlass create team ${name.trim() || 'NAME'} --role ${role}`
+            : sh`windlass get teams ${team.name}`
         }
       />
     </Dialog>

@@ -104,7 +104,8 @@ export function BuildScreen(): ReactElement {
         {error === null ? <Loading rows={8} what="the build" /> : <Problem error={error} onRetry={() => void refetch()} />}
       </Page>
     )
-  return <Loaded build={build} place={place} />
+  // What is typed and asked about one build is not carried over to another one.
+  return <Loaded key={build.id} build={build} place={place} />
 }
 
 function Loaded({ build, place }: { readonly build: Build; readonly place: ReturnType<typeof readPlace> }): ReactElement {
@@ -181,7 +182,7 @@ function Tab({
     case 'compare':
       return <CompareTab build={build} />
     case 'events':
-      return <EventsTab id={build.id} />
+      return <EventsTab build={build} />
     case 'document':
       return <DocumentTab build={build} />
     case 'debug':

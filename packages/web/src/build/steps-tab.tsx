@@ -36,9 +36,11 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
   const [, go] = useLocation()
   const now = useNow()
   const steps = useMemo(() => build.steps ?? [], [build.steps])
-  const [first] = useState(() => foldedAtFirst(steps, chosen))
+  // The steps of a build that waits are not there yet.
+  const [first, setFirst] = useState<ReadonlySet<string>>()
+  if (first === undefined && steps.length > 0) setFirst(foldedAtFirst(steps, chosen))
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
-  const folded = useMemo(() => first.symmetricDifference(toggled), [first, toggled])
+  const folded = useMemo(() => toggled.symmetricDifference(first ?? new Set<string>()), [first, toggled])
   const rows = useMemo(() => rowsOf(steps, folded), [steps, folded])
   const counts = useMemo(() => countsOf(steps), [steps])
   const index = rows.findIndex(({ step }) => step.name === chosen)

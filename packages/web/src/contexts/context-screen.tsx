@@ -9,7 +9,7 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
-import { command } from '../parts/shell.ts'
+import { sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -65,7 +65,7 @@ function Content({ context }: { readonly context: Context }): ReactElement {
       )}
       <Uses context={context} />
       <ContextForm key={context.updatedAt} type={context.type} context={context} onStored={stored} />
-      <Command text={command`windlass get contexts ${context.name} -o yaml`} />
+      <Command text={sh`windlass get contexts ${context.name} -o yaml`} />
     </div>
   )
 }
@@ -136,7 +136,7 @@ function Deletion({ context: { name, usedBy } }: { readonly context: Context }):
               <UseList use={usedBy} />
             </>
           )}
-          <Command text={command`windlass delete context ${name}`} />
+          <Command text={sh`windlass delete context ${name}`} />
         </Question>
       )}
     </>

@@ -3,7 +3,7 @@ import type { ReactElement } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { Command } from '../parts/copy.tsx'
 import layout from '../parts/layout.module.css'
-import { command } from '../parts/shell.ts'
+import { sh } from '../parts/shell.ts'
 import { Page } from '../shell/page.tsx'
 import { readDeliveryFilter, writeDeliveryFilter, type DeliveryFilter } from '../url/delivery-filter.ts'
 import { paths } from '../url/paths.ts'
@@ -31,5 +31,5 @@ function commandOf({ repo, branch, webhook, pipeline, outcome }: DeliveryFilter)
   const flags = Object.entries({ repo, branch, webhook, pipeline, status }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
-  return command`windlass get deliveries ${flags}`
+  return sh`windlass get deliveries ${flags}`
 }

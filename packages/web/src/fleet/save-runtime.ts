@@ -28,7 +28,7 @@ async function put({ runtime, spec, description }: Save): Promise<Runtime> {
       ...(description !== undefined && description !== '' && { query: { description } }),
     })
   } catch (error) {
-    if (!isConflict(error)) throw error
+    if (!isFault(error, 'conflict')) throw error
     const found = await client.runtimes.get(name).catch(() => undefined)
     // The answer to an earlier try of this save may have been lost.
     if (found?.version !== version + 1 || valuesOf(found.spec) !== valuesOf(spec)) throw error
@@ -44,9 +44,4 @@ function valuesOf(layer: RuntimeLayer): string {
 /** Reads everything about runtimes again. */
 export function refreshRuntimes(): void {
   void queryClient.invalidateQueries({ queryKey: ['runtimes'] })
-}
-
-/** Returns true for a change that was refused because somebody else made one first. */
-export function isConflict(error: unknown): boolean {
-  return isFault(error) && error.code === 'conflict'
 }

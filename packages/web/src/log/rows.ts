@@ -1,5 +1,6 @@
 /** The elements of the rows that are drawn. They are reused, except those in a selection, which would lose it. */
 import type { Theme } from '@windlass/ansi'
+import { plural } from '@windlass/plan'
 import { formatSpan } from '../looks/time.ts'
 import { writeText } from './line-text.ts'
 import styles from './log.module.css'
@@ -211,9 +212,9 @@ function hasOtherCells(old: Row, row: Row): boolean {
 
 /** Returns what is written behind the text of a row. */
 function notesOf({ fold, problem, isNew }: Row): string[] {
-  const hits = fold !== undefined && fold.hits > 0 ? `, ${fold.hits} matches` : ''
+  const hits = fold === undefined || fold.hits === 0 ? '' : `, ${fold.hits === 1 ? '1 match' : `${fold.hits} matches`}`
   return [
-    ...(fold?.isClosed === true ? [`${fold.lines} lines${hits}`] : []),
+    ...(fold?.isClosed === true ? [`${plural(fold.lines, 'line')}${hits}`] : []),
     ...(problem === undefined ? [] : ['problem']),
     ...(isNew ? ['new'] : []),
   ]

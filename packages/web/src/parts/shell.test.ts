@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { command, commandOf } from './shell.ts'
+import { commandOf, sh } from './shell.ts'
 
 test('makes a command with quoted values, and leaves out empty lists', () => {
-  expect(command`windlass debug ${'x; id'} ${['--break', 'a b:after']} -o yaml`).toBe(
+  expect(sh`windlass debug ${'x; id'} ${['--break', 'a b:after']} -o yaml`).toBe(
     "windlass debug 'x; id' --break 'a b:after' -o yaml",
   )
-  expect(command`windlass get stats ${'demo/app'} ${[]}`).toBe('windlass get stats demo/app')
-  expect(command`windlass restore pipelines ${'a'} --version ${3}`).toBe('windlass restore pipelines a --version 3')
-  expect(command`windlass get users`).toBe('windlass get users')
+  expect(sh`windlass get stats ${'demo/app'} ${[]}`).toBe('windlass get stats demo/app')
+  expect(sh`windlass restore pipelines ${'a'} --version ${3}`).toBe('windlass restore pipelines a --version 3')
+  expect(sh`windlass get users`).toBe('windlass get users')
 })
 
 test.each([

@@ -19,7 +19,7 @@ async function put(base: Pipeline, input: PipelineInput): Promise<Pipeline> {
   try {
     return await client.pipelines.put(base.id, input, { headers: { 'if-match': `"${base.revision}"` } })
   } catch (error) {
-    if (!isConflict(error)) throw error
+    if (!isFault(error, 'conflict')) throw error
     const found = await client.pipelines.get(base.id).catch(() => undefined)
     // The answer to an earlier try of this save may have been lost.
     if (found === undefined || !isNext(found, base, input)) throw error
@@ -36,9 +36,4 @@ function isNext(found: Pipeline, base: Pipeline, input: PipelineInput): boolean 
 
 function contentOf(fields: Pipeline | PipelineInput): string {
   return JSON.stringify(PipelineInput.safeParse(toInput(fields as Pipeline)).data)
-}
-
-/** Returns true if a save failed because the pipeline was changed in the meantime. */
-export function isConflict(error: unknown): boolean {
-  return isFault(error) && error.code === 'conflict'
 }

@@ -5,6 +5,25 @@ import { queryClient } from './query-client.ts'
 import { noteDuringReading, patchPages, readAgain, watchReadings, type Pages } from './readings.ts'
 import { observeStream } from './stream.ts'
 
+const READ_MS = 500
+/** Builds that were read a moment ago; true for those that have changed since. */
+const justRead = new Map<string, boolean>()
+
+/** Reads the steps of a build again, which the list form lacks: at once, and at most twice a second while it changes. */
+function readBuild(id: string): void {
+  if (justRead.has(id)) {
+    justRead.set(id, true)
+    return
+  }
+  readAgain({ queryKey: ['build', id], exact: true })
+  justRead.set(id, false)
+  setTimeout(() => {
+    const hasChanged = justRead.get(id) === true
+    justRead.delete(id)
+    if (hasChanged) readBuild(id)
+  }, READ_MS)
+}
+
 const FLUSH_MS = 100
 let waiting: Build[] = []
 let isDue = false
@@ -26,10 +45,10 @@ function flush(): void {
     queryClient.setQueriesData<Pages>({ queryKey: ['builds', 'list'] }, (pages) => pages && patchPages(pages, build))
     const before = queryClient.getQueryData<Build>(['build', build.id])
     if (before !== undefined) queryClient.setQueryData<Build>(['build', build.id], patchBuild(before, build))
-    // The list form has no steps: they are read again.
-    readAgain({ queryKey: ['build', build.id], exact: true })
-    if (before !== undefined && before.status !== build.status)
-      for (const part of ['related', 'usage']) void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
+    readBuild(build.id)
+    // The plan of a build that waited for its document is there once it starts.
+    for (const part of before === undefined || before.status === build.status ? [] : ['related', 'usage', 'plan'])
+      void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
   }
   refreshSums()
 }
@@ -83,7 +102,7 @@ function apply({ event, data }: StreamEvent): void {
   else if (change.noun === 'gone') scheduleNoun(change.of === 'build' ? 'builds' : NOUN_KEYS[change.of])
   else scheduleNoun(NOUN_KEYS[change.noun])
   // The build shows its approvals, and its list form does not change with each of them.
-  if (change.noun === 'approval') readAgain({ queryKey: ['build', change.item.build.id], exact: true })
+  if (change.noun === 'approval') readBuild(change.item.build.id)
 }
 
 /** Begins to patch the cache. Called once by the page. */

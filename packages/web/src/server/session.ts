@@ -38,7 +38,7 @@ const ORDER = ['viewer', 'developer', 'maintainer', 'admin'] as const
  * here for a user without a role for the installation, whose roles in projects the page does not know.
  */
 export function whyNot(session: Session | undefined, right: Right): string | undefined {
-  if (session === undefined) return 'Nobody is signed in.'
+  if (session === undefined) return 'You are not signed in.'
   const { role: needed, at, text } = RIGHTS[right]
   if (session.role === 'none') return at !== 'installation' ? undefined : `The role ${needed} is needed to ${text}.`
   return ORDER.indexOf(session.role) >= ORDER.indexOf(needed)

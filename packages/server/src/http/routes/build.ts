@@ -38,7 +38,7 @@ import { describePlan } from '../../builds/preview/build-plan.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
-import { readFeed } from '../../feed/feed.ts'
+import { readEvents, readFeed } from '../../feed/feed.ts'
 import { mayReadTerminals } from '../../logs/stream-right.ts'
 import { nameOf, placesOf } from '../../identity/actor.ts'
 import { readUntil } from '../../read-until.ts'
@@ -256,7 +256,7 @@ async function awaitEnd(
 function streams(app: App): Route[] {
   return [
     route('GET', '/v1/builds/{id}/feed', {
-      summary: 'Read events and log of a build from a position',
+      summary: 'Read events and log of a build from a position, or only events',
       allow: 'see-logs',
       scope: 'build:read',
       project: 'build',
@@ -265,7 +265,9 @@ function streams(app: App): Route[] {
       replies: { 200: FeedPage },
       async handle({ params, query, actor }) {
         const build = await getBuild(app, params.id)
-        const items = await readFeed(app, build, { ...query, hidesTerminals: !mayReadTerminals(actor, placeOf(build)) })
+        const items = query.logs
+          ? await readFeed(app, build, { ...query, hidesTerminals: !mayReadTerminals(actor, placeOf(build)) })
+          : await readEvents(app, build, query)
         return ok({ items, next: items.at(-1)?.position ?? query.after })
       },
     }),
