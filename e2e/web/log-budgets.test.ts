@@ -65,8 +65,9 @@ function scroll(page: Page, places: readonly number[]): Promise<Scrolled> {
       }
       read += 1
       if (cell?.textContent?.startsWith(`line ${number} `) !== true) wrong.add(`line ${number} says ${cell?.textContent}`)
-      if ((cell?.querySelector('mark') != null) !== (number % 7 === 0)) wrong.add(`line ${number} has a wrong match`)
-      if ((cell?.querySelector('span[style]') != null) !== (number % 10 === 0)) wrong.add(`line ${number} has a wrong color`)
+      if (((cell?.querySelector('mark') ?? null) !== null) !== (number % 7 === 0)) wrong.add(`line ${number} has a wrong match`)
+      if (((cell?.querySelector('span[style]') ?? null) !== null) !== (number % 10 === 0))
+        wrong.add(`line ${number} has a wrong color`)
       if (row.hasAttribute('data-marked') !== (number >= 100 && number <= 140)) wrong.add(`line ${number} has a wrong mark`)
     }
     for (const top of [...tops, tops.at(-1) ?? 0]) {

@@ -1,8 +1,8 @@
-/** The screen of a build and the log in it. A list of builds loads them ahead, because most users open a build next. */
+/** The screen of a build. A list of builds loads it and the log in it ahead, because most users open a build next. */
+import { LogViewer } from '../log/late-viewer.ts'
 import { late } from '../shell/late.tsx'
 
 export const BuildScreen = late(async () => (await import('./build-screen.tsx')).BuildScreen)
-export const LogViewer = late(async () => (await import('../log/viewer.tsx')).LogViewer)
 
 /** Leaves the network to the list first. Milliseconds. */
 const DELAY_MS = 200

@@ -10,7 +10,7 @@ import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
 import { useParam } from '../url/search.ts'
 import { isLost, sentenceOfAttempt } from './attempt-text.ts'
-import { LogViewer } from './late-parts.ts'
+import { LogViewer } from '../log/late-viewer.ts'
 import styles from './step-panel.module.css'
 
 /** How often the streams of a running build are read again. Milliseconds. */

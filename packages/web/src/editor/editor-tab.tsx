@@ -71,10 +71,6 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
       if (isFault(error, 'conflict')) setTheirs(await client.pipelines.get(base.id).catch(() => undefined))
     },
   })
-  const drop = (other: Pipeline): void => {
-    show(other)
-    save.reset()
-  }
   const inGit = checked?.source?.kind === 'git' ? checked.source : undefined
   const [of] = useParam('of')
   const isSettings = of === 'settings'
