@@ -253,7 +253,7 @@ test('the log and the end of every attempt can be reached, and a lost one says w
   await page.goto(`/builds/${build.id}`)
   const attempts = page.getByRole('list', { name: 'Attempts and waits' })
   await attempts
-    .getByText(/Attempt 1 was lost.*: Node 10\.0\.3\.7 is gone\. \(node-lost\)\. The build continued in another attempt\./)
+    .getByText(/Attempt 1 was lost.* \(node-lost\): Node 10\.0\.3\.7 is gone\. The build continued in another attempt\./)
     .waitFor()
   await attempts.getByText(/Attempt 2 ended.* with success\./).waitFor()
   await page.getByRole('link', { name: 'test', exact: true }).click()

@@ -66,7 +66,7 @@ function toldParts({ createdAt, attempts = [], steps = [] }: Build, usage: Build
     { name: 'build wait', from: first?.endedAt, to: second?.createdAt },
     { name: 'build prepare', from: second?.createdAt, to: second?.startedAt },
     { name: 'build run', from: second?.startedAt, to: second?.endedAt },
-    { name: 'test prepare', from: test?.startedAt, to: pulled?.to },
+    { name: 'test prepare', from: pulled?.from, to: pulled?.to },
     { name: 'test run', from: ran?.from, to: first?.endedAt },
     // While a step runs, its engine tells only of phases that lasted for a second, and of holds.
     { name: 'test prepare', from: pull?.from, to: create?.to },

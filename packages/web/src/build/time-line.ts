@@ -59,11 +59,11 @@ interface Part {
 
 /**
  * Returns the bars of a step: its preparation, its run and its holds, once for each try and attempt that the phases tell. A single bar without phases, none
- * for a step that has not started, or that ran in another build.
+ * for a step that has not started in any attempt, or that ran in another build.
  */
 export function barsOf(step: Timed, { phases, holds }: Facts, span: Span, now: number): Bar[] {
   const { startedAt, finishedAt, carried } = step
-  if (startedAt === undefined || carried === true) return []
+  if (carried === true) return []
   const end = finishedAt ?? now
   const held = holds.map(({ from, to = end }): Part => ({ kind: 'hold', from, to }))
   const parts = held.reduce<readonly Part[]>(cutOut, partsOf(phases, { startedAt, end }))
@@ -73,7 +73,10 @@ export function barsOf(step: Timed, { phases, holds }: Facts, span: Span, now: n
     .map(({ kind, from, to }) => ({ kind, ...placeOf({ from, to }, span, NARROWEST) }))
 }
 
-function partsOf(phases: readonly Phase[], { startedAt, end }: { readonly startedAt: number; readonly end: number }): Part[] {
+function partsOf(
+  phases: readonly Phase[],
+  { startedAt, end }: { readonly startedAt: number | undefined; readonly end: number },
+): Part[] {
   const parts: Part[] = []
   const ofTry = new Set<string>()
   for (const { phase, from, to = end } of phases.toSorted((one, other) => one.from - other.from)) {
@@ -87,6 +90,7 @@ function partsOf(phases: readonly Phase[], { startedAt, end }: { readonly starte
     else parts.push({ kind, from: Math.max(from, last?.to ?? 0), to })
   }
   const [first] = parts
+  if (startedAt === undefined) return parts
   if (first === undefined) return [{ kind: 'run', from: startedAt, to: end }]
   if (first.kind === 'prepare') first.from = Math.min(first.from, startedAt)
   else if (first.from > startedAt) parts.unshift({ kind: 'prepare', from: startedAt, to: first.from })

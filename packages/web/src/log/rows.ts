@@ -55,16 +55,30 @@ export class Rows {
     this.#layer = layer
   }
 
-  /** Draws these rows, which are in order of their lines. Reads no layout. */
+  /**
+   * Draws these rows, which are in order of their lines. Reads no layout. Rows stay in the document where they are, so that a row which remains in
+   * view is never moved.
+   */
   draw(rows: readonly Row[]): void {
-    const free = this.#freeRows(new Set(rows.map(({ line }) => line)))
+    const wanted = new Set(rows.map(({ line }) => line))
+    const free = this.#freeRows(wanted)
     const before = this.#drawn
     const placed = new Set<Drawn>()
+    const held = [...before.entries()].filter(
+      ([, { row }]) => row !== undefined && this.#byLine.has(row.line) && !wanted.has(row.line),
+    )
     this.#drawn = []
     let at = 0
     for (const row of rows) {
+      // Held rows of earlier lines stay before this one, so free elements in front of them are passed.
+      while ((held[0]?.[1].row?.line ?? Infinity) < row.line) {
+        const [index, drawn] = held.shift() as [number, Drawn]
+        this.#drawn.push(drawn)
+        at = index + 1
+      }
       const known = this.#byLine.get(row.line)
-      at = this.#passBy(before, { at, row, known, free, placed })
+      const isPassed = (drawn: Drawn): boolean => placed.has(drawn) || (known !== undefined && free.has(drawn))
+      while (before[at] !== undefined && isPassed(before[at] as Drawn)) at += 1
       const next = before[at]
       const drawn = known ?? (next !== undefined && free.has(next) ? next : this.#take(free))
       free.delete(drawn)
@@ -75,7 +89,7 @@ export class Rows {
       if (drawn === next) at += 1
       else this.#layer.insertBefore(drawn.element, next?.element ?? null)
     }
-    for (const drawn of before.slice(at)) if (!free.has(drawn) && !placed.has(drawn)) this.#drawn.push(drawn)
+    this.#drawn.push(...held.map(([, drawn]) => drawn))
     for (const { element } of free) element.remove()
     if (free.size > 0) this.#spare = [...this.#spare, ...free].slice(0, rows.length)
   }
@@ -103,7 +117,7 @@ export class Rows {
     return touched.length === 0 ? undefined : [Math.min(...touched), Math.max(...touched)]
   }
 
-  /** Returns the rows that are neither wanted nor in a selection, and forgets their lines. */
+  /** Returns the rows that are neither wanted nor held, and forgets their lines. */
   #freeRows(wanted: ReadonlySet<number>): Set<Drawn> {
     const held = this.#heldLines(wanted)
     const free = new Set<Drawn>()
@@ -120,35 +134,6 @@ export class Rows {
     if (selection === null || selection.isCollapsed || !selection.containsNode(this.#layer, true)) return new Set()
     const held = [...this.#byLine].filter(([line, { element }]) => !wanted.has(line) && selection.containsNode(element, true))
     return held.length > MAX_HELD ? new Set() : new Set(held.map(([line]) => line))
-  }
-
-  /**
-   * Returns the place of a row among those before the drawing. Rows stay in the document where they are, so that a row which remains in view is never
-   * moved: rows of earlier lines in a selection are passed, and free ones if the row is drawn already.
-   */
-  #passBy(
-    before: readonly Drawn[],
-    {
-      at,
-      row,
-      known,
-      free,
-      placed,
-    }: {
-      readonly at: number
-      readonly row: Row
-      readonly known: Drawn | undefined
-      readonly free: ReadonlySet<Drawn>
-      readonly placed: ReadonlySet<Drawn>
-    },
-  ): number {
-    for (let next = at; ; next += 1) {
-      const drawn = before[next]
-      if (drawn === undefined || drawn === known) return next
-      if (placed.has(drawn)) continue
-      if (free.has(drawn) ? known === undefined : (drawn.row?.line ?? 0) > row.line) return next
-      if (!free.has(drawn)) this.#drawn.push(drawn)
-    }
   }
 
   #take(free: ReadonlySet<Drawn>): Drawn {
