@@ -15,6 +15,7 @@ export default defineConfig({
         exclude: ['**/node_modules/**', ...(group.exclude ?? [])],
         testTimeout: group.timeoutMs ?? 600_000,
         hookTimeout: 600_000,
+        globalSetup: [...(group.setup ?? [])],
         isolate: group.sharesProcess !== true,
         // The default of 1 s is too short for real I/O on a busy machine.
         expect: { poll: { timeout: 60_000 } },

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
+import { defined } from '@windlass/kit/defined'
 import {
   openSandbox,
   startUp,
@@ -65,7 +66,14 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
   const context = { type: 'APIKey', name: 'admin', url, token: key, beta: false, onPrem: true }
   // The form in which `auth create-context` stores it; JSON is YAML.
   await writeFile(join(home, '.cfconfig'), JSON.stringify({ contexts: { admin: context }, 'current-context': 'admin' }))
-  const env = { PATH: `${dirname(NODE)}:/usr/bin:/bin`, HOME: home, NODE_NO_WARNINGS: '1' }
+  const { NODE_COMPILE_CACHE } = process.env
+  const env = {
+    PATH: `${dirname(NODE)}:/usr/bin:/bin`,
+    HOME: home,
+    NODE_NO_WARNINGS: '1',
+    // The client loads a thousand files for each command.
+    ...defined({ NODE_COMPILE_CACHE }),
+  }
   const start: Codefresh['start'] = (words, more = {}) =>
     watch(spawn(NODE, [program, ...words], { env: { ...env, ...more }, cwd: sandbox.folder }), '')
   const run = (...words: string[]): Promise<Finished> => start(words).finished

@@ -1,11 +1,11 @@
 /** The page while its server is away, and after a newer one has taken its place. */
 import { rm } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Browser } from 'playwright-core'
 import { memoryFolder } from '../support/memory-folder.ts'
 import { startServer } from '../../packages/server/src/index.ts'
 import { openHttpScene } from '../../packages/server/test/support/http-scene.ts'
-import { openPage, startChromium } from './support/chromium.ts'
+import { openPage, sharedChromium } from './support/chromium.ts'
 import { failBuild } from './support/seeds.ts'
 
 /** The chunk of the log viewer, which the build screen loads last. */
@@ -14,10 +14,8 @@ const VIEWER = '**/assets/viewer-*.js'
 let browser: Browser
 
 beforeAll(async () => {
-  browser = await startChromium()
+  browser = await sharedChromium()
 })
-
-afterAll(() => browser.close())
 
 test('a server that ends and starts again: a bar says so, reading goes on, and its return needs no reload (W008)', async () => {
   const dataDir = await memoryFolder('windlass-web-')

@@ -62,7 +62,7 @@ test('a visible tab holds one connection on all its screens, a hidden one none a
 })
 
 test('with ten tabs that were shown for a moment, the eleventh loads and is live over HTTP/1.1 (W009)', async () => {
-  await using opened = await web.open()
+  await using opened = await web.open({})
   const context = opened.page.context()
   await context.addInitScript(VISIBILITY)
   const counts: (() => number)[] = []

@@ -97,7 +97,7 @@ test('what logs would show of a secret is told while it is typed (W084)', async 
     ['ab', 'Logs show this value, because it has fewer than 3 characters.'],
     ['True', 'Logs show this value, because it is a common word.'],
     ['-----BEGIN KEY-----\nMIIEvQIBADANBgkq\n-----END KEY-----', 'The first and the last line are not masked'],
-    ['{\n  "key": "hunter2hunter2"\n}', 'Logs show line 1, 3 of this value'],
+    ['{\n  "key": "hunter2hunter2"\n}', 'Logs show lines 1, 3 of this value'],
   ] as const) {
     await value.fill(text)
     await warning.getByText(told).waitFor()

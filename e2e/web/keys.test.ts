@@ -1,8 +1,11 @@
 /** The keys that the help lists, the palette, the rail and the looks. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
+import { pathOf, ROUTES } from '@windlass/client'
 import type { Build } from '@windlass/protocol'
+import { copyRows } from './support/copy-rows.ts'
 import { failBuild, passBuild } from './support/seeds.ts'
+import { drawn } from './support/waits.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
 let web: WebScene
@@ -221,16 +224,12 @@ test('the palette runs the actions of the page and lists the forbidden ones with
 })
 
 test('the palette finds one of 2,000 pipelines by a fuzzy part, and offers it first the next time (W011)', async () => {
-  const { query } = web.server.server.app.store
-  const row = await query.selectFrom('pipeline').selectAll().where('name', '=', 'demo/app').executeTakeFirstOrThrow()
-  for (let from = 0; from < 2_000; from += 200) {
-    const rows = Array.from({ length: 200 }, (_, n) => ({
-      ...row,
-      id: (from + n + 1).toString(16).padStart(24, '0'),
-      name: `team-${(from + n) % 40}/service-${from + n}`,
-    }))
-    await query.insertInto('pipeline').values(rows).execute()
-  }
+  const { id } = await web.server.admin.pipelines.get('demo/app')
+  const changes = Array.from({ length: 2_000 }, (_, n) => ({
+    id: (n + 1).toString(16).padStart(24, '0'),
+    name: `team-${n % 40}/service-${n}`,
+  }))
+  await copyRows(web.server, 'pipeline', id, changes)
   await using opened = await web.open()
   const { page } = opened
   await page.goto('/builds')
@@ -288,6 +287,9 @@ test('the first steps have the address of the server, are ticked when they are d
   await steps.waitFor({ state: 'detached' })
   await page.reload()
   await page.locator('[data-build]').first().waitFor()
-  await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)
+  // Steps that are not hidden show once the page knows the pipelines and the runtimes, which it asked for before these calls.
+  for (const path of [pathOf(ROUTES.pipelines.list), pathOf(ROUTES.runtimes.list)])
+    await page.evaluate(async (url) => void (await (await fetch(url)).text()), path)
+  await drawn(page)
   expect(await steps.count()).toBe(0)
 })

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import type { HttpScene } from '../../packages/server/test/support/http-scene.ts'
+import { copyRows } from './support/copy-rows.ts'
 import { DOCUMENT, failBuild, passBuild, runBuild } from './support/seeds.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
@@ -19,21 +20,17 @@ afterAll(() => web[Symbol.asyncDispose]())
 /** Copies an ended build into the store, newest last. `more` changes each copy. */
 async function copyBuilds(own: HttpScene, id: string, count: number, more: (n: number) => object = () => ({})): Promise<void> {
   const { query } = own.server.app.store
-  const row = await query.selectFrom('build').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const { last } = await query
     .selectFrom('build')
     .select(({ fn }) => fn.max('number').as('last'))
     .executeTakeFirstOrThrow()
   const first = Number(last) + 1
-  for (let from = 0; from < count; from += 400) {
-    const rows = Array.from({ length: Math.min(400, count - from) }, (_, n) => ({
-      ...row,
-      id: randomBytes(12).toString('hex'),
-      number: first + from + n,
-      ...more(from + n),
-    }))
-    await query.insertInto('build').values(rows).execute()
-  }
+  const changes = Array.from({ length: count }, (_, n) => ({
+    id: randomBytes(12).toString('hex'),
+    number: first + n,
+    ...more(n),
+  }))
+  await copyRows(own, 'build', id, changes)
   await query
     .updateTable('account')
     .set({ last_build_number: first + count - 1 })
@@ -127,6 +124,8 @@ test('a bulk action on 200 mixed builds tells each that could not be done and wh
   await page.keyboard.press('.')
   await page.getByRole('option', { name: /Terminate: 200 selected builds/ }).waitFor()
   await page.getByRole('combobox').pressSequentially('terminate')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Terminate 200 builds?' }).waitFor()
   await page.keyboard.press('Enter')
   const refused = page.getByRole('list', { name: 'Builds that could not be changed' })
   await refused.waitFor()

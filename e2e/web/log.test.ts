@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { ESCAPE_CASES } from '../../packages/ansi/src/escape-cases.ts'
 import type { TestEngine } from '../../packages/server/test/support/fake-agent.ts'
 import { openLogScene, type LogScene } from './support/log-scene.ts'
+import { drawn } from './support/waits.ts'
 
 const LINES = 1_000_000
 const LINES_PER_FRAME = 5_000
@@ -77,8 +78,26 @@ function scrollTo(page: Page, share: number): Promise<void> {
   }, share)
 }
 
-/** Resolves after the bar and the place of the view agree again. */
-const rest = (page: Page): Promise<void> => page.waitForTimeout(400)
+/** Time without a movement after which the page lets the bar show the place of the view. Milliseconds. */
+const REST_MS = 150
+
+/** Resolves after the bar and the place of the view agree again. Its timers start after those of the page and are longer. */
+async function rest(page: Page): Promise<void> {
+  await drawn(page)
+  await page.getByRole('table').evaluate(async (table, ms) => {
+    const over = new AbortController()
+    await new Promise<void>((rested) => {
+      let timer = setTimeout(rested, ms)
+      const again = (): void => {
+        clearTimeout(timer)
+        timer = setTimeout(rested, ms)
+      }
+      table.addEventListener('scroll', again, { signal: over.signal })
+    })
+    over.abort()
+  }, REST_MS + 1)
+  await drawn(page)
+}
 
 test('a log of 1,000,000 lines shows its first lines with at most 500 elements (W046)', async () => {
   const page = await scene.open({ build: big })
@@ -261,7 +280,7 @@ test('copied lines have their exact text, and a download has the stored bytes (W
   await page.getByText('line 1', { exact: true }).waitFor()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.getByRole('button', { name: 'Copy lines' }).click()
-  await page.getByText('Copied.').waitFor({ state: 'attached' })
+  await page.getByText('Copied the lines.').waitFor()
   const copied = await page
     .getByRole('table')
     .evaluate((table): Promise<string> => table.ownerDocument.defaultView?.navigator.clipboard.readText() ?? Promise.resolve(''))

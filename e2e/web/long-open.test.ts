@@ -41,7 +41,7 @@ test('10,000 updates leave the heap within 20 MB and the elements within 5 %, on
   await list.page.goto('/builds')
   await one.page.goto(`/builds/${build.id}`)
   await list.page.locator('[data-build]').first().waitFor()
-  await one.page.getByRole('searchbox', { name: 'Search the log' }).waitFor()
+  await one.page.getByRole('link', { name: 'install' }).first().waitFor()
   const sessions: CDPSession[] = []
   for (const { page } of [list, one]) {
     await page.getByText('live', { exact: true }).waitFor()

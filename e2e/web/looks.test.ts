@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { SCREENS } from './support/screens.ts'
 import { failBuild, runBuild } from './support/seeds.ts'
+import { contentOf, loaded } from './support/waits.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
 let web: WebScene
@@ -67,19 +68,6 @@ test('the theme and the density can be chosen, and are kept (W091)', async () =>
   await expect.poll(ground).toBe(DARK)
 })
 
-test('with reduced motion nothing moves on any screen (W091)', async () => {
-  await using opened = await web.open({ reducedMotion: 'reduce' })
-  const { page } = opened
-  for (const screen of SCREENS) {
-    await page.goto(screen.path({ build }))
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    expect({ screen: screen.name, moving: await page.evaluate(() => document.getAnimations().length) }).toEqual({
-      screen: screen.name,
-      moving: 0,
-    })
-  }
-})
-
 test('without reduced motion the arc of a running build turns (W091)', async () => {
   await using opened = await web.open({ reducedMotion: 'no-preference' })
   await opened.page.goto('/builds')
@@ -87,13 +75,16 @@ test('without reduced motion the arc of a running build turns (W091)', async () 
   expect(await opened.page.evaluate(() => document.getAnimations().length)).toBeGreaterThan(0)
 })
 
-test('with forced colors states keep their shape and their word, and what is current is marked (W091)', async () => {
-  await using opened = await web.open({ forcedColors: 'active' })
+test('with reduced motion nothing moves on any screen; with forced colors states keep their shape and their word, and what is current is marked (W091)', async () => {
+  await using opened = await web.open({ reducedMotion: 'reduce', forcedColors: 'active' })
   const { page } = opened
   for (const screen of SCREENS) {
     await page.goto(screen.path({ build }))
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => undefined)
+    const moving = await page.evaluate(() => document.getAnimations().length)
+    expect({ screen: screen.name, moving }).toEqual({ screen: screen.name, moving: 0 })
+    await contentOf(page, screen).waitFor()
+    await loaded(page)
     const unseen = await page.evaluate(() => {
       const ground = getComputedStyle(document.body).backgroundColor
       return [...document.querySelectorAll('svg[data-tone]')].flatMap((mark) =>

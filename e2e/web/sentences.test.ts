@@ -2,8 +2,7 @@
 import { REASON_NAMES, REASONS } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { sentenceOf as sentenceInList } from '../../packages/web/src/builds/build-row.tsx'
-import { sentenceOf } from '../../packages/web/src/build/sentence.ts'
+import { listSentenceOf, sentenceOf } from '../../packages/web/src/build/sentence.ts'
 import { toRecord } from '../../packages/cli/src/follow/record.ts'
 import { summarize } from '../../packages/cli/src/follow/summary.ts'
 import { styleFor } from '../../packages/cli/src/format/style.ts'
@@ -94,5 +93,5 @@ test.each(CASES)('the page and the command line say the same of %s (W025)', (_, 
   const expected = commandLine(build).replace(/\.$/, '')
   expect(expected).not.toBe('')
   expect(bare(sentenceOf(build), build)).toBe(expected)
-  expect(bare(sentenceInList(build), { ...build, retries: 0 })).toBe(expected)
+  expect(bare(listSentenceOf(build), { ...build, retries: 0 })).toBe(expected)
 })

@@ -158,3 +158,32 @@ test('a session that ends under an open form asks in a dialog, and what was type
   await page.waitForURL('**/builds/*')
   expect(opened.seen).toEqual([])
 })
+
+test('another user of the browser finds no unsaved document and no last choices of the one before', async () => {
+  await addUser('first')
+  await addUser('second')
+  await web.server.admin.pipelines.create({ name: 'demo/shared', document: "version: '1.0'\nsteps: {}\n" })
+  await using opened = await openPage(web.browser, { url: web.server.server.url })
+  const { page } = opened
+  const signIn = async (name: string): Promise<void> => {
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  }
+  const stored = (): Promise<string> => page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))
+  await page.goto('/pipelines/demo/shared/-/edit')
+  await signIn('first')
+  await page.getByRole('region', { name: 'Problems' }).waitFor()
+  await page.getByRole('textbox', { name: 'Document of the pipeline' }).click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.insertText('# words of the first')
+  await expect.poll(stored).toContain('words of the first')
+  await page.evaluate(() => localStorage.setItem('windlass.recents', '[{"label":"chosen by the first","path":"/system"}]'))
+  await web.server.admin.sessions.signOutEverywhere({ query: { user: 'first' } })
+  await page.goto('/signin?next=%2Fpipelines%2Fdemo%2Fshared%2F-%2Fedit')
+  await signIn('second')
+  const editor = page.getByRole('textbox', { name: 'Document of the pipeline' })
+  await editor.waitFor()
+  expect(await editor.textContent()).not.toContain('words of the first')
+  expect(await stored()).not.toContain('the first')
+})

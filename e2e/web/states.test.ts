@@ -1,11 +1,11 @@
 /** What each screen shows for an empty, a slow and a failed answer. Only the answers of this matrix are faked. */
 import { faults, type FaultCode } from '@windlass/kit/faults'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../../packages/server/test/support/http-scene.ts'
-import { openPage } from './support/chromium.ts'
-import { SCREENS, type Screen } from './support/screens.ts'
+import { openPage, type WatchedPage } from './support/chromium.ts'
+import { SCREENS } from './support/screens.ts'
 import { failBuild } from './support/seeds.ts'
+import { contentOf } from './support/waits.ts'
 import { openWebScene, type WebScene } from './support/web-scene.ts'
 
 const PROBLEMS = {
@@ -18,26 +18,29 @@ const PROBLEMS = {
 let web: WebScene
 let bare: HttpScene
 let build: string
+/** Every test loads its screen anew in the same tab. */
+let opened: WatchedPage
+let openedOnBare: WatchedPage
 
 beforeAll(async () => {
   web = await openWebScene()
   bare = await openHttpScene()
   build = (await failBuild(web.server, { pipeline: 'demo/app', document: undefined })).id
+  opened = await web.open()
+  openedOnBare = await openPage(web.browser, { url: bare.server.url, key: bare.adminToken })
 })
+afterEach(() => opened.page.unrouteAll())
 afterAll(async () => {
+  await opened[Symbol.asyncDispose]()
+  await openedOnBare[Symbol.asyncDispose]()
   await bare[Symbol.asyncDispose]()
   await web[Symbol.asyncDispose]()
 })
-
-const content = (page: Page, { shows }: Screen): ReturnType<Page['getByText']> =>
-  // The titles of drawings are texts that nobody sees.
-  page.locator('main').getByText(shows).filter({ visible: true }).first()
 
 describe.each(SCREENS)('the screen "$name"', (screen) => {
   const { path, call, empty } = screen
 
   test('shows bars while its answer is on the way, and the content after it (W014)', async () => {
-    await using opened = await web.open()
     const { page } = opened
     const held = Promise.withResolvers<void>()
     await page.route(call, async (route) => {
@@ -54,14 +57,13 @@ describe.each(SCREENS)('the screen "$name"', (screen) => {
           .count(),
       )
       .toBeGreaterThan(0)
-    expect(await content(page, screen).isVisible()).toBe(false)
+    expect(await contentOf(page, screen).isVisible()).toBe(false)
     held.resolve()
-    await content(page, screen).waitFor()
+    await contentOf(page, screen).waitFor()
     expect(opened.seen).toEqual([])
   })
 
   test.each([403, 404, 429, 500] as const)('says what an answer %i means, and tries again (W014)', async (status) => {
-    await using opened = await web.open()
     const { page } = opened
     const code = PROBLEMS[status]
     const sentence = `The test answers ${status} here.`
@@ -92,7 +94,7 @@ describe.each(SCREENS)('the screen "$name"', (screen) => {
     if (empty !== undefined) expect(await page.getByText(empty).count()).toBe(0)
     await page.unroute(call)
     await alert.getByRole('button', { name: 'Try again' }).click()
-    await content(page, screen).waitFor()
+    await contentOf(page, screen).waitFor()
     expect(opened.seen).toEqual([])
   })
 
@@ -100,12 +102,11 @@ describe.each(SCREENS)('the screen "$name"', (screen) => {
   if (empty === undefined) return
 
   test('says in one sentence that there is nothing, and what changes it (W014)', async () => {
-    await using opened = await openPage(web.browser, { url: bare.server.url, key: bare.adminToken })
-    const { page } = opened
+    const { page, seen } = openedOnBare
     await page.goto(path({ build }))
     const main = page.locator('main')
     await main.getByText(empty).waitFor()
     await main.locator('code, button, a').first().waitFor()
-    expect(opened.seen).toEqual([])
+    expect(seen).toEqual([])
   })
 })

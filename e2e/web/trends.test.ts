@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer, type RunningServer } from '../../packages/server/src/index.ts'
 import { openHttpScene } from '../../packages/server/test/support/http-scene.ts'
 import { memoryFolder } from '../support/memory-folder.ts'
-import { openPage, startChromium, type WatchedPage } from './support/chromium.ts'
+import { openPage, sharedChromium, type WatchedPage } from './support/chromium.ts'
 import { seedBuilds, seedPipelines, type SeededBuild } from './support/stats-seeds.ts'
 import { DOCUMENT, passBuild } from './support/seeds.ts'
 
@@ -69,11 +69,10 @@ beforeAll(async () => {
   seedPipelines(dataDir, model, { count: 2000, builds: 20 })
   numbers = seedBuilds(dataDir, model, builds)
   server = await startServer({ minFreeShare: 0, dataDir })
-  browser = await startChromium()
+  browser = await sharedChromium()
 })
 
 afterAll(async () => {
-  await browser.close()
   await server.close()
   await rm(dataDir, { recursive: true, force: true })
 })

@@ -52,6 +52,8 @@ export interface Group {
    * changes its process (environment, working directory, timers) has to change it back. False by default.
    */
   readonly sharesProcess?: boolean
+  /** Modules that run once before and after the files of the group (`globalSetup` of vitest). */
+  readonly setup?: readonly string[]
   /** Groups that must end before this one starts, because it breaks what they use, or both need all resources. */
   readonly after?: readonly string[]
   /** Group that must have begun before this one starts. */
@@ -157,6 +159,7 @@ export const GROUPS: readonly Group[] = [
     name: 'store',
     include: ['packages/server/test/store/**/*.test.ts'],
     parts: ['postgres', 'moto'],
+    setup: ['packages/server/test/support/shared-postgres.ts'],
     workers: 2,
     sharesProcess: true,
   },

@@ -39,9 +39,13 @@ interface Job extends Pick<Parameters<Requests['trigger']>[0], 'key' | 'pipeline
   readonly isChild: boolean
 }
 
-/** Limits of a run whose faults take effect slowly, for example on a busy machine. Multiples of the builds and of the duration of its plan. */
+/**
+ * Limits of a run whose faults take effect slowly, for example on a busy machine. Multiples of the builds and of the duration of its plan. Builds that
+ * nobody harms come last, after the kills, so they have a time of their own.
+ */
 const MOST_BUILDS = 6
 const LONGEST = 15
+const LONGEST_UNHARMED = 30
 
 /**
  * Starts all builds. Resolves when each of them is known to exist or to be refused, and the cancels are answered. Decisions about approvals wait
@@ -63,10 +67,14 @@ export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<
   })
   const jobs = Array.from({ length: plan.builds }, (_, n) => makeJob(n))
   let made = jobs.length
-  const lastExtraAt = clock.monotonic() + LONGEST * (plan.loadMs ?? 0)
+  const begunAt = clock.monotonic()
   const next = (n: number): Job | undefined => {
-    const mayContinue = made < plan.builds * MOST_BUILDS && clock.monotonic() < lastExtraAt
-    if (jobs.length === 0 && mayContinue && isWanted(missing(), n)) jobs.push(makeJob(made++))
+    const isAllowed = (what: readonly string[]): boolean =>
+      clock.monotonic() - begunAt < (isUnharmedAlone(what) ? LONGEST_UNHARMED : LONGEST) * (plan.loadMs ?? 0)
+    if (jobs.length === 0 && made < plan.builds * MOST_BUILDS) {
+      const what = missing()
+      if (isAllowed(what) && isWanted(what, n)) jobs.push(makeJob(made++))
+    }
     return jobs.shift()
   }
   const secrets = Object.fromEntries(SECRETS.map((value, n) => [`TOKEN_${n}`, value]))
@@ -97,7 +105,12 @@ export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<
  * what keeps the driver from running, and that harms every build.
  */
 function isWanted(missing: readonly string[], n: number): boolean {
-  return missing.some((what) => what !== 'unharmed' || n === 0)
+  return missing.length > 0 && (n === 0 || !isUnharmedAlone(missing))
+}
+
+/** Whether nothing but unharmed builds is missing. */
+export function isUnharmedAlone(missing: readonly string[]): boolean {
+  return missing.length === 1 && missing[0] === 'unharmed'
 }
 
 /** One or two users decide, early or late, and may disagree. */

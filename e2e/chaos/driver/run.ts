@@ -18,7 +18,7 @@ import { checkInvariants } from '../history/invariants.ts'
 import type { Child } from '../processes/child.ts'
 import { collectBuild, listBuilds, readTexts } from './collect.ts'
 import { noKills, runKills, type KillPlan, type Mortal } from './kills.ts'
-import { runLoad, SECRETS } from './load.ts'
+import { isUnharmedAlone, runLoad, SECRETS } from './load.ts'
 import { runOutages, type OutagePlan } from './outages.ts'
 import { prepare } from './prepare.ts'
 import { openRecorder } from './recorder.ts'
@@ -181,7 +181,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     const all = Object.entries(plan.least ?? {})
       .filter(([what, count]) => (faults[what] ?? (/^(?:outage|replaced)/.test(what) ? 0 : Infinity)) < count)
       .map(([what]) => what)
-    isOnlyUnharmedMissing = all.length === 1 && all[0] === 'unharmed'
+    isOnlyUnharmedMissing = isUnharmedAlone(all)
     return all
   }
   const { decided } = await runLoad({

@@ -1,7 +1,7 @@
 /** Chromium of this machine, and pages of it that note what must not happen: breaches of the policy, errors, and calls of other servers. */
 import { existsSync } from 'node:fs'
 import { pathOf, ROUTES } from '@windlass/client'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -13,19 +13,60 @@ export async function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: [...args, '--disable-dev-shm-usage'] })
 }
 
+let shared: Promise<Browser> | undefined
+
+/** Returns the Chromium that the test files of this process share. It ends with the process. Starts another one if it crashed. */
+export function sharedChromium(): Promise<Browser> {
+  return (shared ??= startShared())
+}
+
+async function startShared(): Promise<Browser> {
+  const browser = await startChromium()
+  browser.once('disconnected', () => {
+    shared = undefined
+    spares.clear()
+  })
+  // A signal alone ends a process without its exit handlers, which kill the browser and remove its folder.
+  process.once('SIGTERM', () => process.exit())
+  return browser
+}
+
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page
   /** Dialogs, errors, breaches of the policy and foreign calls, in their order. Empty if all is well. */
   readonly seen: readonly string[]
 }
 
-/** Opens a page of a server, signed in with an API key. */
+/** Contexts that no test uses now. Each keeps what the browser has loaded and compiled of the page of one server, but no data of the page. */
+const spares = new Map<BrowserContext, string>()
+
+async function takeSpare(browser: Browser, url: string): Promise<BrowserContext> {
+  const spare = [...spares].find(([context, of]) => of === url && context.browser() === browser)?.[0]
+  if (spare === undefined) return browser.newContext({ baseURL: url })
+  spares.delete(spare)
+  await spare.clearCookies()
+  return spare
+}
+
+/** Closes the pages of a context, and the spare contexts of other servers, which have ended. */
+async function giveBack(context: BrowserContext, url: string): Promise<void> {
+  await Promise.all(context.pages().map((page) => page.close()))
+  for (const [other, of] of spares) {
+    if (of === url) continue
+    spares.delete(other)
+    await other.close()
+  }
+  spares.set(context, url)
+}
+
+/** Opens a page of a server, signed in with an API key. With options, also empty ones, the page is the first of its context. */
 export async function openPage(
   browser: Browser,
   server: { readonly url: string; readonly key?: string },
-  options: BrowserContextOptions = {},
+  options?: BrowserContextOptions,
 ): Promise<WatchedPage> {
-  const context = await browser.newContext({ baseURL: server.url, ...options })
+  const context =
+    options === undefined ? await takeSpare(browser, server.url) : await browser.newContext({ baseURL: server.url, ...options })
   if (server.key !== undefined) {
     const answer = await context.request.post(pathOf(ROUTES.sessions.create), {
       data: { key: server.key },
@@ -36,6 +77,12 @@ export async function openPage(
   // How long something takes depends on who else uses the machine.
   context.setDefaultTimeout(120_000)
   const page = await context.newPage()
+  const session = await context.newCDPSession(page)
+  await session.send('Storage.clearDataForOrigin', {
+    origin: server.url,
+    storageTypes: 'local_storage,indexeddb,service_workers',
+  })
+  await session.detach()
   const seen: string[] = []
   page.on('dialog', (dialog) => {
     seen.push(`dialog ${dialog.message()}`)
@@ -49,5 +96,6 @@ export async function openPage(
   page.on('request', (request) => {
     if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) seen.push(`request ${request.url()}`)
   })
-  return { page, seen, [Symbol.asyncDispose]: () => context.close() }
+  const close = (): Promise<void> => (options === undefined ? giveBack(context, server.url) : context.close())
+  return { page, seen, [Symbol.asyncDispose]: close }
 }

@@ -3,9 +3,9 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { build } from 'vite'
-import { startChromium } from './chromium.ts'
+import { sharedChromium } from './chromium.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 
 const POLICY =
@@ -53,8 +53,9 @@ export async function openLogScene(): Promise<LogScene> {
   })
   await new Promise<void>((listening) => front.listen(0, '127.0.0.1', listening))
   const { port } = front.address() as AddressInfo
-  const browser = await startChromium()
+  const browser = await sharedChromium()
   const errors: string[] = []
+  const contexts: BrowserContext[] = []
   return {
     http,
     browser,
@@ -62,6 +63,7 @@ export async function openLogScene(): Promise<LogScene> {
     calls,
     async open({ build: id, stream = 'step/hello', attempt = 1, live = false, hash = '' }, { dark = false } = {}) {
       const context = await browser.newContext({ viewport: { width: 1920, height: 1080 }, colorScheme: dark ? 'dark' : 'light' })
+      contexts.push(context)
       const page = await context.newPage()
       page.on('pageerror', (error) => errors.push(error.message))
       page.on('console', (message) => {
@@ -73,7 +75,7 @@ export async function openLogScene(): Promise<LogScene> {
       return page
     },
     async [Symbol.asyncDispose]() {
-      await browser.close()
+      for (const context of contexts) await context.close()
       front.closeAllConnections()
       front.close()
       await http[Symbol.asyncDispose]()

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import type { ServerOptions } from '../../../packages/server/src/index.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
-import { openPage, startChromium, type WatchedPage } from './chromium.ts'
+import { openPage, sharedChromium, type WatchedPage } from './chromium.ts'
 import { DOCUMENT } from './seeds.ts'
 
 export interface WebScene extends AsyncDisposable {
@@ -12,18 +12,15 @@ export interface WebScene extends AsyncDisposable {
   open(options?: BrowserContextOptions): Promise<WatchedPage>
 }
 
-/** Starts both. The server has the pipeline `demo/app` with `DOCUMENT`. */
+/** Starts a server. It has the pipeline `demo/app` with `DOCUMENT`. */
 export async function openWebScene(options: Partial<ServerOptions> = {}): Promise<WebScene> {
   const server = await openHttpScene(options)
-  const browser = await startChromium()
+  const browser = await sharedChromium()
   await server.admin.pipelines.create({ name: 'demo/app', document: DOCUMENT })
   return {
     server,
     browser,
     open: (options) => openPage(browser, { url: server.server.url, key: server.adminToken }, options),
-    async [Symbol.asyncDispose]() {
-      await browser.close()
-      await server[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }

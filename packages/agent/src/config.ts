@@ -10,7 +10,10 @@ export const AgentConfig = z.object({
   SERVER_URL: z.url().describe('Base URL of the server.'),
   ENGINE_SERVER_URL: z.url().optional().describe('Base URL by which engines reach the server, if it is not SERVER_URL.'),
   TOKEN: z.string().min(1).describe('Token of this agent. Prefer a mounted file: WINDLASS_AGENT_TOKEN_FILE.'),
-  CA: z.string().optional().describe('PEM file with additional certificate authorities for the server, and for checks of contexts.'),
+  CA: z
+    .string()
+    .optional()
+    .describe('PEM file with additional certificate authorities for the server, and for checks of contexts.'),
   TLS_INSECURE: z
     .stringbool()
     .default(false)

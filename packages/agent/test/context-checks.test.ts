@@ -65,11 +65,18 @@ test('logs in to a real registry, and says that it refuses a wrong password (E31
   await using open = await startRegistry()
   const of = (domain: string, more: Data) => resultOf('registry', { domain, ...more })
   expect(await of(closed.domain, login)).toMatchObject({ outcome: 'reached', identity: 'ci', host: closed.domain })
-  expect(await of(closed.domain, { ...login, password: 'wrong-password' })).toMatchObject({ outcome: 'refused', reason: 'unauthorized' })
+  expect(await of(closed.domain, { ...login, password: 'wrong-password' })).toMatchObject({
+    outcome: 'refused',
+    reason: 'unauthorized',
+  })
   expect(await of(closed.domain, {})).toMatchObject({ outcome: 'refused', reason: 'unauthorized' })
   expect(await of(open.domain, login)).toMatchObject({ outcome: 'reached', hint: expect.stringContaining('asks for no login') })
   const nobody = `127.0.0.1:${await freePort()}`
-  expect(await of(nobody, login)).toMatchObject({ outcome: 'unreachable', reason: 'no-connection', message: expect.stringContaining(nobody) })
+  expect(await of(nobody, login)).toMatchObject({
+    outcome: 'unreachable',
+    reason: 'no-connection',
+    message: expect.stringContaining(nobody),
+  })
   expect(await of('no-such-host.invalid', login)).toMatchObject({ outcome: 'unreachable', reason: 'name-unresolved' })
   expect(await of('registry.example.com/team', login)).toMatchObject({ outcome: 'refused', reason: 'value-invalid' })
 })
@@ -88,9 +95,16 @@ test('gets a token where the registry takes logins, and sends none to a foreign 
   const domain = `127.0.0.1:${registry.port}`
   expect(await resultOf('registry', { domain, ...login })).toMatchObject({ outcome: 'reached', identity: 'ci' })
   expect(registry.calls.map(({ line }) => line)).toContain('GET /token?account=ci&client_id=windlass&service=images')
-  expect(await resultOf('registry', { domain, username: 'ci', password: 'wrong-password' })).toMatchObject({ reason: 'unauthorized' })
+  expect(await resultOf('registry', { domain, username: 'ci', password: 'wrong-password' })).toMatchObject({
+    reason: 'unauthorized',
+  })
   await using foreign = await startFakeService(() => ({ status: 200, body: { token: 'x' } }))
-  for (realm of [`http://localhost:${foreign.port}/token`, 'http://169.254.169.254/latest/meta-data/', 'file:///etc/passwd', 'nothing'])
+  for (realm of [
+    `http://localhost:${foreign.port}/token`,
+    'http://169.254.169.254/latest/meta-data/',
+    'file:///etc/passwd',
+    'nothing',
+  ])
     expect(await resultOf('registry', { domain, ...login })).toMatchObject({ outcome: 'unreachable', reason: 'foreign-host' })
   expect(foreign.calls).toEqual([])
 })
@@ -119,14 +133,23 @@ test('clones with the login of a context for a real Git server (E31)', async () 
   await createRepository({ root, name: 'team/app', from: files })
   await using server = await startGitServer({ root, auth })
   const url = `${server.url}/team/app.git`
-  expect(await resultOf('git', { url, ...login })).toMatchObject({ outcome: 'reached', message: expect.stringContaining('/team/app.git') })
-  expect(await resultOf('git', { url, username: 'ci', password: 'wrong-password' })).toMatchObject({ outcome: 'refused', reason: 'unauthorized' })
+  expect(await resultOf('git', { url, ...login })).toMatchObject({
+    outcome: 'reached',
+    message: expect.stringContaining('/team/app.git'),
+  })
+  expect(await resultOf('git', { url, username: 'ci', password: 'wrong-password' })).toMatchObject({
+    outcome: 'refused',
+    reason: 'unauthorized',
+  })
   expect(await resultOf('git', { url })).toMatchObject({ outcome: 'refused', reason: 'unauthorized' })
   // The base of several repositories: without the login the answer is another one.
   expect(await resultOf('git', { url: server.url, ...login })).toMatchObject({ outcome: 'reached' })
   await using open = await startGitServer({ root })
   expect(await resultOf('git', { url: open.url })).toMatchObject({ outcome: 'reached', hint: expect.stringContaining('public') })
-  expect(await resultOf('git', { url: open.url, ...login })).toMatchObject({ outcome: 'unreachable', reason: 'unexpected-answer' })
+  expect(await resultOf('git', { url: open.url, ...login })).toMatchObject({
+    outcome: 'unreachable',
+    reason: 'unexpected-answer',
+  })
 })
 
 test('asks the API of a forge whom it takes the token for (E31)', async () => {
@@ -134,19 +157,30 @@ test('asks the API of a forge whom it takes the token for (E31)', async () => {
   let scopes = true
   await using forge = await startFakeService((line, { authorization }) => {
     if (line !== 'GET /api/v1/user') return undefined
-    if (authorization === token) return scopes ? { status: 200, body: { login: 'ann' } } : { status: 403, body: { message: 'scope' } }
+    if (authorization === token)
+      return scopes ? { status: 200, body: { login: 'ann' } } : { status: 403, body: { message: 'scope' } }
     return authorization === `Basic ${Buffer.from('ann:real-password').toString('base64')}`
       ? { status: 200, body: { login: 'ann' } }
       : { status: 401, body: { message: `wrong ${authorization}` } }
   })
   const { url } = forge
-  expect(await resultOf('git', { url, ...login })).toMatchObject({ outcome: 'reached', identity: 'ann', host: `127.0.0.1:${forge.port}` })
-  expect(await resultOf('git', { url, password: PASSWORD })).toMatchObject({ outcome: 'reached', hint: expect.stringContaining('no username') })
+  expect(await resultOf('git', { url, ...login })).toMatchObject({
+    outcome: 'reached',
+    identity: 'ann',
+    host: `127.0.0.1:${forge.port}`,
+  })
+  expect(await resultOf('git', { url, password: PASSWORD })).toMatchObject({
+    outcome: 'reached',
+    hint: expect.stringContaining('no username'),
+  })
   expect(await resultOf('git', { url, username: 'ann', password: 'real-password' })).toMatchObject({
     outcome: 'reached',
     hint: expect.stringContaining('access token'),
   })
-  expect(await resultOf('git', { url, ...login, password: 'wrong-password' })).toMatchObject({ outcome: 'refused', reason: 'unauthorized' })
+  expect(await resultOf('git', { url, ...login, password: 'wrong-password' })).toMatchObject({
+    outcome: 'refused',
+    reason: 'unauthorized',
+  })
   scopes = false
   expect(await resultOf('git', { url, ...login })).toMatchObject({ outcome: 'reached', hint: expect.stringContaining('403') })
   await using moved = await startFakeService((line) => ({ status: 302, headers: { location: `${url}${line}` } }))
@@ -157,7 +191,10 @@ test('asks the API of a forge whom it takes the token for (E31)', async () => {
 
 test('never connects to the metadata service of a cloud (E31)', async () => {
   for (const host of ['169.254.169.254', '0xa9fea9fe', '[::ffff:169.254.169.254]'])
-    expect(await resultOf('git', { url: `http://${host}`, ...login })).toMatchObject({ outcome: 'unreachable', reason: 'address-blocked' })
+    expect(await resultOf('git', { url: `http://${host}`, ...login })).toMatchObject({
+      outcome: 'unreachable',
+      reason: 'address-blocked',
+    })
   expect(await resultOf('git', { url: 'ssh://git@169.254.169.254', sshPrivateKey: 'KEY', sshKnownHosts: 'x' })).toMatchObject({
     reason: 'address-blocked',
   })
@@ -169,7 +206,11 @@ test('finds an SSH server, and says that the key is not tried (E31)', async () =
   const of = (port: number, more: Data = { sshKnownHosts: 'x' }) =>
     resultOf('git', { url: `ssh://git@127.0.0.1:${port}`, sshPrivateKey: 'KEY', ...more })
   expect(await of(ssh.port)).toMatchObject({ outcome: 'reached', hint: expect.stringContaining('not tried') })
-  expect(await of(ssh.port, {})).toMatchObject({ outcome: 'refused', reason: 'value-invalid', message: expect.stringContaining('sshKnownHosts') })
+  expect(await of(ssh.port, {})).toMatchObject({
+    outcome: 'refused',
+    reason: 'value-invalid',
+    message: expect.stringContaining('sshKnownHosts'),
+  })
   expect(await of(other.port)).toMatchObject({ outcome: 'unreachable', reason: 'unexpected-answer' })
   expect(await of(await freePort())).toMatchObject({ outcome: 'unreachable', reason: 'no-connection' })
 })
@@ -178,7 +219,9 @@ test('reads the keys of a store that pipelines name, and reports no value (E31)'
   await using vault = await startFakeService((line, { 'x-vault-token': token }) => {
     if (token !== PASSWORD) return { status: 403, body: { errors: ['permission denied'] } }
     if (line === 'GET /v1/auth/token/lookup-self') return { status: 200, body: { data: { display_name: 'approle-ci' } } }
-    return line === 'GET /v1/secret/data/team/app' ? { status: 200, body: { data: { data: { TOKEN: 'value-of-token' } } } } : undefined
+    return line === 'GET /v1/secret/data/team/app'
+      ? { status: 200, body: { data: { data: { TOKEN: 'value-of-token' } } } }
+      : undefined
   })
   const { admin } = scene
   const of = (more: Data = {}) => resultOf('secret-store', { url: vault.url, token: PASSWORD, path: 'team/app', ...more })
@@ -186,7 +229,8 @@ test('reads the keys of a store that pipelines name, and reports no value (E31)'
   expect(JSON.stringify(await of())).not.toContain('value-of-token')
   expect(await of({ token: 'wrong-token' })).toMatchObject({ outcome: 'refused', reason: 'unauthorized' })
   expect(await of({ path: 'team/none' })).toMatchObject({ outcome: 'refused', reason: 'not-found' })
-  const document = "version: '1.0'\nsteps:\n  one:\n    image: alpine\n    commands: ['echo ${{secrets.one.TOKEN}} ${{secrets.one.PIN}}']\n"
+  const document =
+    "version: '1.0'\nsteps:\n  one:\n    image: alpine\n    commands: ['echo ${{secrets.one.TOKEN}} ${{secrets.one.PIN}}']\n"
   await admin.pipelines.create({ name: 'demo/keys', document })
   expect(await of()).toMatchObject({ outcome: 'refused', reason: 'key-missing', message: expect.stringContaining('PIN') })
   await admin.pipelines.delete('demo/keys')
@@ -258,13 +302,24 @@ test('an agent in a cluster reads only Secrets that builds may use, and takes lo
     reason: 'not-allowed',
     hint: expect.stringContaining('WINDLASS_AGENT_ALLOWED_SECRETS'),
   })
-  expect(await of({ resourceName: 'settings', resourceType: 'configmap' })).toMatchObject({ outcome: 'refused', reason: 'not-found' })
+  expect(await of({ resourceName: 'settings', resourceType: 'configmap' })).toMatchObject({
+    outcome: 'refused',
+    reason: 'not-found',
+  })
   kube.intercept = ({ plural }) => (plural === 'configmaps' ? { status: 403, reason: 'Forbidden' } : undefined)
-  expect(await of({ resourceName: 'settings', resourceType: 'configmap' })).toMatchObject({ outcome: 'refused', reason: 'forbidden' })
+  expect(await of({ resourceName: 'settings', resourceType: 'configmap' })).toMatchObject({
+    outcome: 'refused',
+    reason: 'forbidden',
+  })
   kube.intercept = () => undefined
-  const document = "version: '1.0'\nsteps:\n  one:\n    image: alpine\n    commands: ['echo ${{secrets.one.TOKEN}} ${{secrets.one.PIN}}']\n"
+  const document =
+    "version: '1.0'\nsteps:\n  one:\n    image: alpine\n    commands: ['echo ${{secrets.one.TOKEN}} ${{secrets.one.PIN}}']\n"
   await admin.pipelines.create({ name: 'demo/keys', document })
-  expect(await of({ resourceName: 'team' })).toMatchObject({ outcome: 'refused', reason: 'key-missing', message: expect.stringContaining('PIN') })
+  expect(await of({ resourceName: 'team' })).toMatchObject({
+    outcome: 'refused',
+    reason: 'key-missing',
+    message: expect.stringContaining('PIN'),
+  })
   expect(kube.writes()).toEqual([])
   // A registry without TLS: builds use it only if the settings of the daemons name it.
   await using plain = await startRegistry({ host: '0.0.0.0', auth })
@@ -309,6 +364,8 @@ test('the process of an agent logs no credential (E31)', async () => {
     await systemClock.sleep(100)
   }
   expect(await resultOf('registry', { domain, ...login }, own)).toMatchObject({ outcome: 'reached', identity: 'ci' })
-  expect(await resultOf('registry', { domain, ...login, password: 'wrong-password' }, own)).toMatchObject({ reason: 'unauthorized' })
+  expect(await resultOf('registry', { domain, ...login, password: 'wrong-password' }, own)).toMatchObject({
+    reason: 'unauthorized',
+  })
   expect(agent.log()).not.toMatch(/hunter2-hunter2|wrong-password/)
 })

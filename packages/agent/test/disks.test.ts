@@ -1,5 +1,6 @@
 /** Disks of a cluster: what the agent reports, and which it asks to remove. */
 import { silentLog, systemClock } from '@windlass/kit'
+import { DiskFacts } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { kubernetesExecutor, type Executor } from '../src/index.ts'
 import { policyWith } from './support/attempt-objects.ts'
@@ -21,12 +22,13 @@ interface Given {
   readonly namespace?: string
   readonly annotations?: Record<string, string>
   readonly app?: string
+  readonly size?: string
 }
 
 async function addVolume(
   fake: FakeKube,
   name: string,
-  { namespace = 'builds', annotations = {}, app = 'dind' }: Given = {},
+  { namespace = 'builds', annotations = {}, app = 'dind', size = '1Gi' }: Given = {},
 ): Promise<string> {
   const created = await fake.kube().create({
     apiVersion: 'v1',
@@ -37,7 +39,7 @@ async function addVolume(
       annotations: { 'windlass.io/last-build': BUILD, ...annotations },
     },
     spec: {
-      capacity: { storage: '1Gi' },
+      capacity: { storage: size },
       storageClassName: 'disks',
       persistentVolumeReclaimPolicy: 'Retain',
       claimRef: { name: `pvc-${name}`, namespace, uid: `claim-of-${name}` },
@@ -59,6 +61,25 @@ test('reports the disks of its namespaces, and says which runtimes cannot be rea
   ])
   fake.intercept = ({ plural }) => (plural === 'persistentvolumes' ? { status: 403, reason: 'Forbidden' } : undefined)
   expect(await executor.disks?.list(signal)).toMatchObject({ disks: [], failed: [{ runtime: '' }] })
+  await executor.close()
+})
+
+test('says that a cluster cannot be read if its answer is cut off', async () => {
+  await using fake = await openFakeKube()
+  fake.intercept = ({ plural }) => (plural === 'persistentvolumes' ? { status: 200, page: '{"items": [' } : undefined)
+  const executor = executorOf(fake)
+  expect(await executor.disks?.list(signal)).toMatchObject({ disks: [], failed: [{ runtime: '' }] })
+  await executor.close()
+})
+
+test('reports what a report can hold of a disk with odd notes, and the other disks', async () => {
+  await using fake = await openFakeKube()
+  await addVolume(fake, 'own')
+  await addVolume(fake, 'odd', { annotations: { 'codefresh.io/assignedNode': 'n'.repeat(300) }, size: '8Ei' })
+  const executor = executorOf(fake)
+  const found = await executor.disks?.list(signal)
+  expect(found?.disks.map((disk) => DiskFacts.safeParse(disk).success)).toEqual([true, true])
+  expect(found?.disks.find(({ name }) => name === 'odd')).toMatchObject({ buildId: BUILD, sizeBytes: Number.MAX_SAFE_INTEGER })
   await executor.close()
 })
 

@@ -1,6 +1,9 @@
 /** Maximum column to which a sequence moves beyond the end of the line. */
 const MAX_COLUMN = 1_000
 
+/** Commands that `move` carries out. */
+export const MOVES: ReadonlySet<string> = new Set(['\r', '\b', 'C', 'D', 'G', 'K'])
+
 /** One line of a terminal. A cell has one UTF-16 unit, and the look with which it was written. */
 export class Cells<Look> {
   readonly #cells: string[] = []
@@ -32,7 +35,7 @@ export class Cells<Look> {
     this.#isBack = false
   }
 
-  /** Carries out a control character, or a CSI sequence by its final character. Ignores those that do not change the text of one line. */
+  /** Carries out one of `MOVES`: a control character, or a CSI sequence by its final character. Ignores other commands. */
   move(command: string, parameter: string): void {
     const count = parameter === '' ? 1 : Number(parameter)
     if (command === '\r') this.#moveTo(0)

@@ -5,8 +5,12 @@
 const MARKS =
   /(?<!\p{Extended_Pictographic}(?:\uFE0F|\p{Emoji_Modifier})?)\u200D|[\u00AD\u061C\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu
 
+/** Characters among which all of them are. Most lines have none of these. */
+const MAY_HAVE_MARKS = /[\u00AD\u061C-\uFFFF]/
+
 /** Splits a text into such characters, each by itself, and the text between them. */
 export function splitMarks(text: string): { text: string; isMark: boolean }[] {
+  if (!MAY_HAVE_MARKS.test(text)) return text === '' ? [] : [{ text, isMark: false }]
   const parts: { text: string; isMark: boolean }[] = []
   let from = 0
   for (const { 0: mark, index } of text.matchAll(MARKS)) {

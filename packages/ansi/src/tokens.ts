@@ -1,5 +1,5 @@
 /** Lines of output as tokens: parts of the visible text with one style. The texts of the tokens of a line are its `visibleText`. */
-import { Cells } from './cells.ts'
+import { Cells, MOVES } from './cells.ts'
 import { styleAfter, type Style } from './colors.ts'
 import { webAddress, splitAddresses } from './addresses.ts'
 import { splitMarks } from './marks.ts'
@@ -28,23 +28,44 @@ interface Pen {
   readonly link?: string
 }
 
+/** Text with what is in force where it is written, and the command that follows it. */
+interface Piece {
+  readonly text: string
+  readonly look: Pen
+  /** A control character, or the final character of a CSI sequence; empty for other sequences and at the end of the line. */
+  readonly command: string
+  readonly parameter: string
+}
+
 /** Returns the tokens of a line without its line feed. `style` is in force at its start. A link ends with its line. */
 export function tokenizeLine(line: string, style: Style = ''): TokenLine {
   const unix = line.endsWith('\r') ? line.slice(0, -1) : line
   if (!CONTROLS.test(unix)) return { tokens: finish([{ text: unix, look: { style } }]), style, updates: 0 }
-  const blank: Pen = { style: '' }
-  const cells = new Cells<Pen>(blank)
-  let pen: Pen = { style }
-  let from = 0
-  for (const match of unix.matchAll(SEQUENCE)) {
-    cells.write(unix.slice(from, match.index), pen)
-    from = match.index + match[0].length
-    const [, parameter = '', final = '', control = ''] = match
-    pen = penAfter(match[0], pen)
-    cells.move(final === '' ? control : final, parameter)
+  const pieces = readPieces(unix, style)
+  const after = pieces.at(-1)?.look.style ?? style
+  // Most lines have colors only. Their text needs no cells.
+  if (!pieces.some(({ command }) => MOVES.has(command))) return { tokens: finish(pieces), style: after, updates: 0 }
+  const cells = new Cells<Pen>({ style: '' })
+  for (const { text, look, command, parameter } of pieces) {
+    cells.write(text, look)
+    cells.move(command, parameter)
   }
-  cells.write(unix.slice(from), pen)
-  return { tokens: finish(cells.runs()), style: pen.style, updates: cells.updates }
+  return { tokens: finish(cells.runs()), style: after, updates: cells.updates }
+}
+
+/** Returns the pieces of a line. The last one has the pen at the end of the line. */
+function readPieces(line: string, style: Style): Piece[] {
+  const pieces: Piece[] = []
+  let look: Pen = { style }
+  let from = 0
+  for (const match of line.matchAll(SEQUENCE)) {
+    const [sequence, parameter = '', final = '', control = ''] = match
+    pieces.push({ text: line.slice(from, match.index), look, command: final === '' ? control : final, parameter })
+    from = match.index + sequence.length
+    look = penAfter(sequence, look)
+  }
+  pieces.push({ text: line.slice(from), look, command: '', parameter: '' })
+  return pieces
 }
 
 // oxlint-disable-next-line no-control-regex
@@ -68,7 +89,7 @@ function finish(runs: Iterable<{ text: string; look: Pen }>): Token[] {
   for (const run of runs) {
     const last = joined.at(-1)
     if (last !== undefined && last.look.style === run.look.style && last.look.link === run.look.link) last.text += run.text
-    else if (run.text !== '') joined.push({ ...run })
+    else if (run.text !== '') joined.push({ text: run.text, look: run.look })
   }
   return joined.flatMap(({ text, look }) => splitMarks(text).flatMap((part) => toTokens(part, look)))
 }

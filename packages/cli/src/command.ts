@@ -138,7 +138,7 @@ export function integer(flags: string, summary: string): OptionSpec<number | und
   return { flags, summary, initial: undefined, read }
 }
 
-/** Maximum number of values that help and messages list. Of longer lists they show a part; the reference page and the manual have all. */
+/** Longer lists of values are cut in help, and left out of messages that name a similar value. */
 export const LISTED_CHOICES = 20
 
 /** Defines an option that takes one of `choices`. */

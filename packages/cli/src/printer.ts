@@ -1,4 +1,5 @@
 /** Writes to the terminal: results on standard output, notes for the user on standard error. Nothing else writes to it. */
+import type { Writable } from 'node:stream'
 import { textFor } from './follow/line-splitter.ts'
 import { styleFor, type Style } from './format/style.ts'
 import type { Settings } from './config.ts'
@@ -26,10 +27,16 @@ export interface Printer {
   note(text?: string): void
 }
 
-/** Opens the printer of this process. A closed pipe (`| head`) ends the process with exit code 0. */
-export function openPrinter(settings: Settings): Printer {
-  const stdout = openTerminal(process.stdout, settings)
-  const stderr = openTerminal(process.stderr, settings)
+/** A stream of a process. `isTTY` and `columns` are those of `tty.WriteStream`. */
+type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+/** Opens the printer of this process, or of other streams. A closed pipe (`| head`) ends the process with exit code 0. */
+export function openPrinter(
+  settings: Settings,
+  streams: { readonly stdout: Output; readonly stderr: Output } = process,
+): Printer {
+  const stdout = openTerminal(streams.stdout, settings)
+  const stderr = openTerminal(streams.stderr, settings)
   return {
     stdout,
     stderr,
@@ -38,7 +45,7 @@ export function openPrinter(settings: Settings): Printer {
   }
 }
 
-function openTerminal(stream: NodeJS.WriteStream, settings: Settings): Terminal {
+function openTerminal(stream: Output, settings: Settings): Terminal {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error

@@ -34,7 +34,7 @@ import { triggerCommands } from './commands/triggers/command.ts'
 import { upCommands } from './commands/up/command.ts'
 import { userCommands } from './commands/users/command.ts'
 import { validateCommands } from './commands/validate/command.ts'
-import { versionsOfPipelinesCommands } from './commands/versions/command.ts'
+import { pipelineVersionCommands } from './commands/pipeline-versions/command.ts'
 import { viewCommands } from './commands/views/command.ts'
 import { venonaCommands } from './commands/venona/command.ts'
 import { versionCommands } from './commands/version/command.ts'
@@ -61,7 +61,7 @@ export const commands: readonly Command[] = [
   ...queueCommands.filter(({ name }) => !name.startsWith('get ')),
   ...monitorCommands,
   ...applyCommands,
-  ...versionsOfPipelinesCommands,
+  ...pipelineVersionCommands,
   ...connectCommands,
   ...checkCommands,
   ...triggerCommands,

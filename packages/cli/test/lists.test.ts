@@ -65,6 +65,14 @@ test('get queue and describe build show what holds a build', async () => {
   expect((await run('describe', 'build', holder.id)).text).toMatch(/^Author: +mira$/m)
 })
 
+test('get re --origins shows the layer of each value, also as JSON', async () => {
+  const { text } = await run('get', 're', 'local', '--origins')
+  expect(text).toMatch(/^PATH +VALUE +FROM\n/)
+  expect(text).toMatch(/^capacity +\d+ +\S+$/m)
+  const values: unknown = JSON.parse((await run('get', 're', 'local', '--origins', '-o', 'json')).text)
+  expect(values).toContainEqual({ path: 'capacity', value: expect.any(Number), from: expect.any(String) })
+})
+
 test('search finds builds and pipelines', async () => {
   expect((await run('search', `#${holder.number}`)).text).toContain(holder.id)
   expect((await run('search', 'shop')).text).toMatch(/^pipeline +shop\/app/m)

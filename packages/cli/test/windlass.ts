@@ -1,15 +1,34 @@
-/** Runs the command against the server of a scene, which needs no Docker and no images. */
-import { execFile } from 'node:child_process'
-import { WINDLASS } from '../../../e2e/support/programs.ts'
+/**
+ * Runs command lines against the server of a scene, which needs no Docker and no images: in this process, because starting the program takes longer than
+ * most commands. `support.ts` starts the program as users do.
+ */
+import { Writable } from 'node:stream'
 import type { HttpScene } from '../../server/test/support/http-scene.ts'
+import { readSettings, takeGlobalOptions } from '../src/config.ts'
+import { openPrinter } from '../src/printer.ts'
+import { runCommandLine } from '../src/program.ts'
 
 interface Finished {
   readonly code: number
   readonly text: string
 }
 
-/** Runs the command with the key of the first admin, or another one. */
-export function windlass({ server, adminToken }: HttpScene, words: readonly string[], key = adminToken): Promise<Finished> {
+/** Collects what a command writes. */
+class Collected extends Writable {
+  readonly #parts: Buffer[] = []
+
+  override _write(part: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#parts.push(part)
+    done()
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts).toString()
+  }
+}
+
+/** Runs a command line with the key of the first admin, or another one. Resolves to its exit code and what it wrote, errors last. */
+export async function windlass({ server, adminToken }: HttpScene, words: readonly string[], key = adminToken): Promise<Finished> {
   const env = {
     ...process.env,
     NO_COLOR: '1',
@@ -17,9 +36,9 @@ export function windlass({ server, adminToken }: HttpScene, words: readonly stri
     WINDLASS_API_KEY: key,
     WINDLASS_CONFIG: '/nowhere/config',
   }
-  return new Promise((resolve) => {
-    execFile(WINDLASS, words, { env }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
-    )
-  })
+  const { argv, globals } = takeGlobalOptions(words)
+  const settings = readSettings(env, globals)
+  const [stdout, stderr] = [new Collected(), new Collected()]
+  const code = await runCommandLine(argv, { settings, out: openPrinter(settings, { stdout, stderr }) })
+  return { code, text: stdout.text() + stderr.text() }
 }

@@ -2,7 +2,13 @@ export { manualClock, systemClock, type Clock, type ManualClock } from './clock.
 export { readConfig, splitList, standardProxy } from './config.ts'
 export { openAgent, type AgentOptions, type TlsOptions } from './http/agent.ts'
 export { exchange, orFault, readText, type HttpCall } from './http/exchange.ts'
-export { nodeTransport, secureContextWith, type TransportOptions, type TransportRequest, type TransportResponse } from './http/transport.ts'
+export {
+  nodeTransport,
+  secureContextWith,
+  type TransportOptions,
+  type TransportRequest,
+  type TransportResponse,
+} from './http/transport.ts'
 export { defined, type Defined } from './defined.ts'
 export { endsWork, isRefusal } from './endings.ts'
 export { exposition, type Metric, type Sample } from './exposition.ts'

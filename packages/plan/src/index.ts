@@ -6,23 +6,16 @@ export { checkPattern, matchesPattern, PatternError } from './pattern/pattern.ts
 export * from './expression/condition.ts'
 export type { Decision } from './graph/decision.ts'
 export { advise, type Advice, type AdviceFacts } from './describe/advice.ts'
-export { toMarkdown, type SharedBuild } from './describe/build-markdown.ts'
+export { toMarkdown } from './describe/build-markdown.ts'
 export * from './describe/describe-build.ts'
 export * from './describe/edges.ts'
 export * from './describe/layout.ts'
-export {
-  criticalPath,
-  scheduleOf,
-  usualEnd,
-  type EndOf,
-  type ScheduledStep,
-  type StepSchedule,
-  type TimedStep,
-} from './describe/schedule.ts'
-export { adviseSize, LEAST_BUILDS, type SizeAdvice, type SizeFacts } from './describe/size-advice.ts'
+export { criticalPath, usualEnd, type TimedStep } from './describe/critical-path.ts'
+export { shellWord } from './describe/shell-word.ts'
+export { adviseSize } from './describe/size-advice.ts'
 export * from './describe/start.ts'
 export * from './describe/tree.ts'
-export { unifiedDiff, type DiffLabels } from './describe/unified-diff.ts'
+export { unifiedDiff } from './describe/unified-diff.ts'
 export * from './describe/usage.ts'
 export * from './describe/waiting.ts'
 export * from './duration.ts'

@@ -28,8 +28,10 @@ test.each([
     '-----BEGIN KEY-----\n-----END KEY-----',
     'Logs show the lines of this value: it has no secret part between its first and its last line.',
   ],
-  ['a\nb', 'Logs show the lines of this value: each of them is too short or a common word.'],
-  ['{\n  "token": "hunter2hunter2"\n}', 'Logs show line 1, 3 of this value: too short, a common word or brackets.'],
+  ['a\nb', 'Logs show the lines of this value: each of them is too short, a common word or brackets.'],
+  ['{\n  "token": "hunter2hunter2"\n}', 'Logs show lines 1, 3 of this value: too short, a common word or brackets.'],
+  ['\nhunter2hunter2\n\n  true\n', 'Logs show line 4 of this value: too short, a common word or brackets.'],
+  ['true\n', 'Logs show this value, because it is a common word.'],
 ])('of %j a form says: %s', (value, text) => {
   expect(describeUnmasked(value)).toBe(text)
 })

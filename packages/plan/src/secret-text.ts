@@ -1,4 +1,4 @@
-/** Which secret texts are masked in output. The engine masks by this rule, and the page tells while a secret is typed. */
+/** Which secret texts are masked in output. The engine masks by this rule, and the page shows what it leaves out while a secret is typed. */
 
 /** Shorter texts are not masked, because they would turn half the log into asterisks. Characters. */
 export const SHORTEST_SECRET = 3
@@ -35,24 +35,21 @@ const REASONS: Readonly<Record<Unmasked, string>> = {
   brackets: 'it has only brackets',
 }
 
-/** Describes what of a secret is not masked in logs; undefined if all of it is, or if it is empty. */
+/** Describes what of a secret is not masked in logs; undefined if all of it is, or if it is empty. Lines are numbered as they are typed. */
 export function describeUnmasked(value: string): string | undefined {
-  const text = value.trim()
-  if (text === '') return undefined
-  const lines = linesOfSecret(text)
-  if (lines.length === 0) {
-    const why = whyUnmasked(text)
-    return why === undefined ? undefined : `Logs show this value, because ${REASONS[why]}.`
-  }
-  const found = lines.map(whyUnmasked)
-  if (found.every((why) => why !== undefined)) {
-    const why = found.find((one) => one !== 'armor') ?? 'armor'
-    return `Logs show the lines of this value: ${why === 'armor' ? REASONS.armor : 'each of them is too short or a common word'}.`
-  }
-  const shown = found.flatMap((why, index) => (why === undefined || why === 'armor' ? [] : [index + 1]))
-  if (shown.length > 0)
-    return `Logs show line ${shown.slice(0, 5).join(', ')} of this value: too short, a common word or brackets.`
-  return found.includes('armor')
-    ? 'The first and the last line are not masked, because they are not secret. The lines between are.'
-    : undefined
+  const lines = value
+    .split('\n')
+    .map((line, index) => ({ text: line.trim(), number: index + 1 }))
+    .filter(({ text }) => text !== '')
+    .map(({ text, number }) => ({ number, why: whyUnmasked(text) }))
+  const unmasked = lines.flatMap(({ number, why }) => (why === undefined ? [] : [{ number, why }]))
+  const [first] = unmasked
+  if (first === undefined) return undefined
+  if (lines.length === 1) return `Logs show this value, because ${REASONS[first.why]}.`
+  const shown = unmasked.filter(({ why }) => why !== 'armor')
+  if (unmasked.length === lines.length)
+    return `Logs show the lines of this value: ${shown.length === 0 ? REASONS.armor : 'each of them is too short, a common word or brackets'}.`
+  if (shown.length === 0) return 'The first and the last line are not masked, because they are not secret. The lines between are.'
+  const numbers = shown.slice(0, 5).map(({ number }) => number)
+  return `Logs show ${shown.length === 1 ? 'line' : 'lines'} ${numbers.join(', ')} of this value: too short, a common word or brackets.`
 }

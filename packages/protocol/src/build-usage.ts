@@ -1,4 +1,4 @@
-/** Memory and processor time of the steps of a build over time, and the phases of the steps. */
+/** Memory and processor time of the steps of a build over time, and their phases and holds. */
 import { z } from 'zod'
 import { Time } from './base.ts'
 import { STEP_PHASES } from './engine/events.ts'
@@ -33,10 +33,12 @@ export const StepUsage = z.object({
   memoryLimitBytes: z.int().optional(),
   /** `to` is absent for a phase that has not ended. While a step runs, only phases of at least a second are known. */
   phases: z.array(z.object({ phase: z.enum(STEP_PHASES), from: Time, to: Time.optional() })),
+  /** When the debugger held the step. `to` is absent while it holds it. The phase around a hold continues. Absent for a step that was not held. */
+  holds: z.array(z.object({ from: Time, to: Time.optional() })).optional(),
 })
 export type StepUsage = z.infer<typeof StepUsage>
 
-/** Answer of `GET /v1/builds/{id}/usage`: the steps that have points or phases, in the order in which they started. */
+/** Answer of `GET /v1/builds/{id}/usage`: the steps that have points, phases or holds, in the order in which they started. */
 export const BuildUsage = z.object({
   steps: z.array(StepUsage),
   /** True if the build has more than 200 such steps. The others are read with `step`. */

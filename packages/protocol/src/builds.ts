@@ -229,8 +229,10 @@ export const Build = z.object({
   waiting: Waiting.optional(),
   /** Of a build that runs, in lists: the median time of the last 20 successful builds of its pipeline. Absent with fewer than five. Milliseconds. */
   usualMs: z.number().optional(),
-  /** The step to blame for a failure: not the group around it, and no clean-up hook. Not in lists. */
+  /** The step to blame for a failure: not the group around it, and no clean-up hook. Absent in lists for very large plans. */
   blame: z.string().optional(),
+  /** Why that step failed, such as `exit code 1`. */
+  why: z.string().optional(),
   /** What it waited for, longest first. Not in lists. */
   waits: z.array(WaitTime).optional(),
   /** Data of its commit, pull request or release, as its request named them. Not in lists. */

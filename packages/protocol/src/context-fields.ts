@@ -33,6 +33,7 @@ export const REQUIRED_CONTEXT_FIELD = {
   'secret-store': 'url',
 } as const satisfies Record<IntegrationType, string>
 
+/** Returns true for types with fixed fields. */
 export function isIntegration(type: ContextType): type is IntegrationType {
   return Object.hasOwn(CONTEXT_FIELDS, type)
 }
@@ -42,6 +43,7 @@ export function isYamlContext(type: ContextType): boolean {
   return type === 'yaml' || type === 'secret-yaml'
 }
 
+/** Returns true if the server stores the field sealed and shows it as `MASK`. */
 export function isSecretContextField(type: ContextType, field: string): boolean {
   if (!isIntegration(type)) return type === 'secret' || type === 'secret-yaml'
   const secret: readonly string[] = CONTEXT_FIELDS[type].secret

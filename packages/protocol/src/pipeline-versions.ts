@@ -76,3 +76,4 @@ export const BranchQuery = z.object({
 
 /** A branch or tag of a build of the pipeline, or of an event that was judged for it. */
 export const SeenBranch = z.object({ branch: z.string(), seenAt: Time })
+export type SeenBranch = z.infer<typeof SeenBranch>

@@ -64,7 +64,12 @@ export const BuildCountsQuery = BuildFilterQuery.extend({ by: z.enum(COUNTED_BY)
 export const WaitQuery = z.object({ timeoutMs: z.coerce.number().int().min(0).default(30_000) })
 
 /** Query of `GET /v1/builds/{id}/feed`: the items after a position. */
-export const FeedQuery = z.object({ after: Position, limit: z.coerce.number().int().min(1).max(1000).default(200) })
+export const FeedQuery = z.object({
+  after: Position,
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  /** False leaves out the log, so that events are found without reading it. */
+  logs: z.stringbool().default(true),
+})
 /** Stored items of a feed. `next` is the position to continue after. */
 export const FeedPage = z.object({ items: z.array(FeedItem), next: z.int() })
 export type FeedPage = z.infer<typeof FeedPage>

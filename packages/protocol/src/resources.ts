@@ -179,8 +179,17 @@ export const Context = ContextInput.extend({
   id: Id,
   /** Who wrote it last. Absent for contexts that an earlier version wrote last. */
   changedBy: z.string().optional(),
-  /** Pipelines that name the context in their settings or document. Only in the answer for a single context. */
-  usedBy: z.object({ total: z.int(), pipelines: z.array(z.string()).max(100) }).optional(),
+  /** What names the context. Only in the answer for a single context. */
+  usedBy: z
+    .object({
+      /** Number of pipelines and triggers, of which the lists have at most 100 each. */
+      total: z.int(),
+      /** Pipelines that name it in their settings or document. */
+      pipelines: z.array(z.string()).max(100),
+      /** Triggers outside of documents, as `PIPELINE#NAME`. */
+      triggers: z.array(z.string()).max(100),
+    })
+    .optional(),
   createdAt: Time,
   updatedAt: Time,
   /** When the access token of a Git context with an OAuth app expires. The server renews it earlier. */

@@ -36,7 +36,7 @@ export type SharedView = z.infer<typeof SharedView>
 
 /** Maximum number of shared views, and of own views of one user. */
 export const MAX_SHARED_VIEWS = 100
-export const MAX_OWN_VIEWS = 50
+const MAX_OWN_VIEWS = 50
 /** Maximum size of the preferences of one user as JSON. Bytes. */
 export const MAX_PREFERENCES_BYTES = 16_384
 

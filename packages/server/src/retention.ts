@@ -8,7 +8,7 @@ import { hourFolder, isObjectKey } from './logs/object-keys.ts'
 import { IDLE_MS } from './identity/sessions.ts'
 import { rotateSigningKeys } from './identity/step-tokens/keys.ts'
 import { findMeta, putMeta } from './store/account/meta.ts'
-import { deleteOldKeys } from './store/account/api-keys.ts'
+import { deleteLeftKeyUses, deleteOldKeys } from './store/account/api-keys.ts'
 import { deleteOldAudit } from './store/account/audit.ts'
 import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
 import { deleteOldLinks } from './store/account/links.ts'
@@ -18,7 +18,7 @@ import { deleteOldSessions } from './store/account/sessions.ts'
 import { deleteOldInvitations } from './store/account/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
-import { deleteRemovedDisks } from './store/runtimes/disks.ts'
+import { deleteLeftDisks, deleteRemovedDisks } from './store/runtimes/disks.ts'
 import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
 import { deleteOldPullRequests } from './store/triggers/pull-requests.ts'
@@ -75,12 +75,14 @@ export async function retain(app: App): Promise<void> {
     tasks: inWrite((tx) => deleteOldTasks(tx, oldTasks)),
     'jobs of agents': inWrite((tx) => deleteOldJobs(tx, oldTasks)),
     'removed disks': inWrite((tx) => deleteRemovedDisks(tx, now - DAY_MS)),
+    'disks of deleted agents': inWrite(deleteLeftDisks),
     pairs: inWrite((tx) => deleteTakenPairs(tx, oldTasks)),
     replies: inWrite((tx) => deleteOldReplies(tx, now - retention.idempotencyHours * HOUR_MS)),
     sessions: inWrite((tx) => deleteOldSessions(tx, { now, idleSince: now - IDLE_MS })),
     invitations: inWrite((tx) => deleteOldInvitations(tx, now)),
     'device codes': inWrite((tx) => deleteOldDeviceCodes(tx, now)),
     keys: inWrite((tx) => deleteOldKeys(tx, now - EXPIRED_KEY_DAYS * DAY_MS)),
+    'uses of keys': inWrite(deleteLeftKeyUses),
     'versions of pipelines': inWrite(deleteLeftVersions),
     preferences: inWrite(deleteLeftPreferences),
     links: inWrite((tx) => deleteOldLinks(tx, now)),

@@ -58,7 +58,7 @@ function withImports(key: string, manifest: Readonly<Record<string, Chunk>>, fou
 /** Chunks with a budget of their own, by the module that names them. */
 const OWN_BUDGETS: Readonly<Record<string, number>> = {
   viewer: BUDGETS_KB.viewer,
-  'document-editor': BUDGETS_KB.editor,
+  'code-editor': BUDGETS_KB.editor,
   'spec-editor': BUDGETS_KB['spec-editor'],
 }
 

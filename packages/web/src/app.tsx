@@ -1,6 +1,7 @@
 /** The routes of the page. Each screen is a chunk of its own. */
 import { Suspense, type ReactElement } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
+import { BuildScreen } from './build/late-parts.ts'
 import { Loading } from './parts/loading.tsx'
 import { late } from './shell/late.tsx'
 import { NotHere } from './shell/not-here.tsx'
@@ -11,7 +12,6 @@ const SignIn = late(async () => (await import('./signin/sign-in.tsx')).SignIn)
 const Home = late(async () => (await import('./builds/home.tsx')).Home)
 const Builds = late(async () => (await import('./builds/builds.tsx')).Builds)
 const BuildByNumber = late(async () => (await import('./build/build-by-number.tsx')).BuildByNumber)
-const BuildScreen = late(async () => (await import('./build/build-screen.tsx')).BuildScreen)
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
 const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)

@@ -24,7 +24,16 @@ test('metadata services, link-local and multicast addresses are blocked in every
 })
 
 test('private and public addresses are not blocked, and loopback ones only in a pod (E31)', () => {
-  for (const address of ['10.0.0.1', '192.168.1.5', '172.16.0.9', '100.64.0.1', '8.8.8.8', '64:ff9b::808:808', 'fd12::1', '2001:4860::1'])
+  for (const address of [
+    '10.0.0.1',
+    '192.168.1.5',
+    '172.16.0.9',
+    '100.64.0.1',
+    '8.8.8.8',
+    '64:ff9b::808:808',
+    'fd12::1',
+    '2001:4860::1',
+  ])
     expect([address, isBlocked(address, false)]).toEqual([address, false])
   for (const address of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1'])
     expect([address, isBlocked(address, true), isBlocked(address, false)]).toEqual([address, false, true])

@@ -57,7 +57,11 @@ function toCheckFailure(error: unknown): CheckFailure {
   return error instanceof CheckFailure ? error : new CheckFailure('check-failed', `The check failed: ${failureMessage(error)}`)
 }
 
-async function run({ target, runtime, namespace }: ContextCheckJob, parts: ContextCheckParts, signal: AbortSignal): Promise<Reached> {
+async function run(
+  { target, runtime, namespace }: ContextCheckJob,
+  parts: ContextCheckParts,
+  signal: AbortSignal,
+): Promise<Reached> {
   const { executor, caFile } = parts
   // In a pod, a loopback address is that of the agent, which no build can reach.
   const mayUseLoopback = executor.kind !== 'kubernetes'

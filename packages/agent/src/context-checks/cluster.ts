@@ -49,7 +49,8 @@ export function readClusterLogin(kubeconfig: string): ClusterLogin {
   const { cluster } = parsed.clusters[0]
   const { user } = parsed.users[0]
   const { token, username, password } = user
-  const basic = username === undefined || password === undefined ? undefined : Buffer.from(`${username}:${password}`).toString('base64')
+  const basic =
+    username === undefined || password === undefined ? undefined : Buffer.from(`${username}:${password}`).toString('base64')
   const authorization = token !== undefined ? `Bearer ${token}` : basic === undefined ? undefined : `Basic ${basic}`
   const key = pemOf(user['client-key-data'])
   return {
@@ -99,8 +100,12 @@ export async function checkCluster({ url, headers }: Pick<ClusterLogin, 'url' | 
 }
 
 function refused(host: string): CheckFailure {
-  return new CheckFailure('unauthorized', `The API of the cluster at ${host} does not accept the credentials of the kubeconfig.`, {
-    host,
-    hint: 'Store a kubeconfig with a token or a certificate that has not expired.',
-  })
+  return new CheckFailure(
+    'unauthorized',
+    `The API of the cluster at ${host} does not accept the credentials of the kubeconfig.`,
+    {
+      host,
+      hint: 'Store a kubeconfig with a token or a certificate that has not expired.',
+    },
+  )
 }

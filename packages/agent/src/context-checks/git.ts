@@ -94,7 +94,10 @@ function stateOf({ status, headers }: DialAnswer): Exclude<Asked['state'], 'user
 }
 
 /** Checks a server without the API of a known forge: its repository, if the URL is that of one, or whether it asks for a login. */
-async function checkClone(url: URL, { login, dialer, isRefused }: Omit<Call, 'url'> & { readonly isRefused: boolean }): Promise<Reached> {
+async function checkClone(
+  url: URL,
+  { login, dialer, isRefused }: Omit<Call, 'url'> & { readonly isRefused: boolean },
+): Promise<Reached> {
   const { host } = url
   const { username, password } = login
   // Clones send a login only if it has both parts.
@@ -112,10 +115,14 @@ async function checkClone(url: URL, { login, dialer, isRefused }: Omit<Call, 'ur
   if (answer.status >= 300 && answer.status < 400) throw redirected(url)
   const without = await dialer.call({ url: refs })
   if (without.status === 401 && username !== undefined) return { message: `${host} accepts the login.`, host }
-  throw new CheckFailure('unexpected-answer', `${host} answers, but neither with the API of a known forge nor for a repository.`, {
-    host,
-    hint: 'Check the url of the context: that of the forge, or of a repository of a plain Git server. Such a server does not say whether a login is right.',
-  })
+  throw new CheckFailure(
+    'unexpected-answer',
+    `${host} answers, but neither with the API of a known forge nor for a repository.`,
+    {
+      host,
+      hint: 'Check the url of the context: that of the forge, or of a repository of a plain Git server. Such a server does not say whether a login is right.',
+    },
+  )
 }
 
 async function checkWithoutLogin(url: URL, dialer: Dialer): Promise<Reached> {
@@ -127,7 +134,11 @@ async function checkWithoutLogin(url: URL, dialer: Dialer): Promise<Reached> {
       host,
       hint: 'Set username and password. The password can be an access token.',
     })
-  return { message: `${host} answers.`, host, hint: 'The context has no password or token, so builds can read public repositories only.' }
+  return {
+    message: `${host} answers.`,
+    host,
+    hint: 'The context has no password or token, so builds can read public repositories only.',
+  }
 }
 
 function busy({ host }: URL): CheckFailure {

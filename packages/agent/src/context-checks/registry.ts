@@ -33,7 +33,11 @@ export async function checkRegistry({ target, host, dialer, readInsecure }: Regi
   const { url, isInsecure, answer } = await findRegistry(host, { dialer, readInsecure })
   const login = username === undefined || password === undefined ? undefined : { username, password }
   if (answer.status === 200)
-    return { message: `${host} answers.`, host, hint: login && 'It asks for no login, so the login of the context was not tested.' }
+    return {
+      message: `${host} answers.`,
+      host,
+      hint: login && 'It asks for no login, so the login of the context was not tested.',
+    }
   if (answer.status !== 401) throw unexpected(host, answer)
   if (login === undefined)
     throw new CheckFailure('unauthorized', `${host} asks for a login, and the context has none.`, {
@@ -111,19 +115,30 @@ interface TokenCall {
   readonly dialer: Dialer
 }
 
-async function getToken(registry: URL, { realm, service }: Challenge, { basic, username, isInsecure, dialer }: TokenCall): Promise<string> {
+async function getToken(
+  registry: URL,
+  { realm, service }: Challenge,
+  { basic, username, isInsecure, dialer }: TokenCall,
+): Promise<string> {
   const url = URL.parse(realm)
   if (url === null || !sharesDomain(url, registry) || (url.protocol !== 'https:' && url.protocol !== registry.protocol))
     throw new CheckFailure(
       'foreign-host',
       `${registry.host} wants the login at ${url?.host ?? 'an address that is not a URL'}, which is not a host of the context, so the check did not send it.`,
-      { host: registry.host, hint: 'Docker would send it there. Check that the domain of the context is the registry that you mean.' },
+      {
+        host: registry.host,
+        hint: 'Docker would send it there. Check that the domain of the context is the registry that you mean.',
+      },
     )
   url.searchParams.set('account', username)
   url.searchParams.set('client_id', 'windlass')
   if (service !== undefined) url.searchParams.set('service', service)
   dialer.admit(url)
-  const answer = await dialer.call({ url, headers: { authorization: basic }, isInsecure: isInsecure && url.host === registry.host })
+  const answer = await dialer.call({
+    url,
+    headers: { authorization: basic },
+    isInsecure: isInsecure && url.host === registry.host,
+  })
   if (answer.status === 401 || answer.status === 403) throw refused(registry.host, answer)
   const body = answer.status === 200 ? parseJson(answer.text) : undefined
   const token = isRecord(body) ? (body['token'] ?? body['access_token']) : undefined

@@ -56,10 +56,14 @@ function requireKeys(answer: DialAnswer, { host, path, keys }: Wanted): void {
 function requireNames(found: readonly string[], { host, path, keys }: Wanted): void {
   const missing = keys.filter((key) => !found.includes(key))
   if (missing.length > 0)
-    throw new CheckFailure('key-missing', `${path} has no ${missing.length === 1 ? 'key' : 'keys'} ${missing.slice(0, 10).join(', ')}, which pipelines name.`, {
-      host,
-      hint: 'Add the keys, or correct the documents of the pipelines.',
-    })
+    throw new CheckFailure(
+      'key-missing',
+      `${path} has no ${missing.length === 1 ? 'key' : 'keys'} ${missing.slice(0, 10).join(', ')}, which pipelines name.`,
+      {
+        host,
+        hint: 'Add the keys, or correct the documents of the pipelines.',
+      },
+    )
 }
 
 function nameOf(body: unknown): string | undefined {
@@ -71,10 +75,14 @@ function nameOf(body: unknown): string | undefined {
 function unexpected(host: string, { status }: DialAnswer): CheckFailure {
   if (status === 429 || status >= 500)
     return new CheckFailure('busy', `${host} answered ${status}.`, { host, hint: 'Check whether the store is sealed or down.' })
-  return new CheckFailure('unexpected-answer', `${host} answers, but not with the API of the Vault KV engine, version 2 (${status}).`, {
-    host,
-    hint: 'Check url and mount of the context.',
-  })
+  return new CheckFailure(
+    'unexpected-answer',
+    `${host} answers, but not with the API of the Vault KV engine, version 2 (${status}).`,
+    {
+      host,
+      hint: 'Check url and mount of the context.',
+    },
+  )
 }
 
 export interface ObjectCheck {
@@ -102,9 +110,15 @@ export async function checkObject({ target, runtime, namespace, executor, signal
     })
   const found = Object.keys(data)
   if (found.length === 0)
-    throw new CheckFailure('key-missing', `The ${kind} ${name} of the namespace ${namespace} has no keys.`, { host, hint: 'Add the keys.' })
+    throw new CheckFailure('key-missing', `The ${kind} ${name} of the namespace ${namespace} has no keys.`, {
+      host,
+      hint: 'Add the keys.',
+    })
   requireNames(found, { host, path: `The ${kind} ${name}`, keys })
-  return { message: `The namespace ${namespace} has the ${kind} ${name} with ${found.length === 1 ? '1 key' : `${found.length} keys`}.`, host }
+  return {
+    message: `The namespace ${namespace} has the ${kind} ${name} with ${found.length === 1 ? '1 key' : `${found.length} keys`}.`,
+    host,
+  }
 }
 
 function clusterFailure(error: unknown, what: string, host: string): Error {
@@ -118,6 +132,9 @@ function clusterFailure(error: unknown, what: string, host: string): Error {
       hint: 'Upgrade the chart of the agent, which grants the right: `windlass runner upgrade`.',
     })
   if (isFault(error, 'cluster-unreachable'))
-    return new CheckFailure('no-connection', 'The API of the cluster does not answer the agent.', { host, hint: 'Check the runtime: `windlass doctor --agent`.' })
+    return new CheckFailure('no-connection', 'The API of the cluster does not answer the agent.', {
+      host,
+      hint: 'Check the runtime: `windlass doctor --agent`.',
+    })
   return error instanceof Error ? error : new Error(String(error))
 }

@@ -44,7 +44,10 @@ export async function checkSsh({ place, hasSshKey, hasKnownHosts, mayUseLoopback
   if (missing !== undefined)
     throw new CheckFailure('value-invalid', `The context has no ${missing}, so builds cannot clone from ${host}.`, {
       host,
-      hint: missing === 'sshPrivateKey' ? 'Add the private key.' : `Add the output of \`ssh-keyscan ${place.host}\` after you have compared it.`,
+      hint:
+        missing === 'sshPrivateKey'
+          ? 'Add the private key.'
+          : `Add the output of \`ssh-keyscan ${place.host}\` after you have compared it.`,
     })
   const line = await readGreeting(place, { mayUseLoopback, signal })
   if (!line.startsWith('SSH-'))
@@ -56,7 +59,10 @@ export async function checkSsh({ place, hasSshKey, hasKnownHosts, mayUseLoopback
   }
 }
 
-async function readGreeting({ host, port }: SshPlace, { mayUseLoopback, signal }: Pick<SshCheck, 'mayUseLoopback' | 'signal'>): Promise<string> {
+async function readGreeting(
+  { host, port }: SshPlace,
+  { mayUseLoopback, signal }: Pick<SshCheck, 'mayUseLoopback' | 'signal'>,
+): Promise<string> {
   const url = new URL(`ssh://${host.includes(':') ? `[${host}]` : host}:${port}`)
   if (net.isIP(host) !== 0 && isBlocked(host, mayUseLoopback))
     throw new CheckFailure('address-blocked', `The agent does not connect to the address of ${url.host}.`, { host: url.host })

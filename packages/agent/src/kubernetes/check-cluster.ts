@@ -23,7 +23,7 @@ export interface ClusterCheck {
 const HINT = 'Upgrade the chart of the agent, or grant it the rules of its Role: `windlass runner upgrade`.'
 
 /** What the agent needs in each namespace of builds (`packages/agent/rbac/role.yaml`). */
-const NEEDS: readonly (Omit<Right, 'verb' | 'namespace'> & { readonly verbs: readonly string[] })[] = [
+export const NEEDS: readonly (Omit<Right, 'verb' | 'namespace'> & { readonly verbs: readonly string[] })[] = [
   { group: '', resource: 'pods', verbs: ['create', 'get', 'list', 'watch', 'delete'] },
   { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
   { group: '', resource: 'secrets', verbs: ['create', 'get', 'list', 'delete'] },

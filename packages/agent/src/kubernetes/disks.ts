@@ -1,7 +1,7 @@
 /** The disks of builds in a cluster, as far as the agent serves them, and requests to remove them. */
 import { defined, fault, isFault, type Clock } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
-import { Id, LABEL, labelValue, type DiskFacts } from '@windlass/protocol'
+import { DiskFacts, Id, LABEL, labelValue } from '@windlass/protocol'
 import { DISK_LABEL, diskFactsOf, NOTE, requestDiskRemoval, Volume } from '@windlass/volumes'
 import type { DiskRef, ExecutorDisks, RemovedDisk } from '../executor.ts'
 import { failureMessage } from '../failure-message.ts'
@@ -21,7 +21,8 @@ export function clusterDisks(options: ClusterDisks): ExecutorDisks {
       try {
         return { disks: await readDisks(options, signal), failed: [] }
       } catch (error) {
-        if (!isFault(error)) throw error
+        // Also an answer that cannot be read, because other clusters of the agent can be.
+        if (signal.aborted) throw error
         return { disks: [], failed: [{ runtime: options.runtime ?? '', message: failureMessage(error).slice(0, 1000) }] }
       }
     },
@@ -39,8 +40,17 @@ async function readDisks(options: ClusterDisks, signal: AbortSignal): Promise<Di
     const volume = Volume.safeParse(object)
     if (!volume.success || !isServed(options, volume.data)) return []
     const facts = diskFactsOf(volume.data, nodes)
-    return [{ ...facts, ...defined({ runtime: runtime ?? facts.runtime }) }]
+    return reportable({ ...facts, ...defined({ runtime: runtime ?? facts.runtime }) })
   })
+}
+
+/** Leaves out what a report cannot hold: the server refuses a report as a whole. Returns nothing if too little is left. */
+function reportable(facts: DiskFacts): DiskFacts[] {
+  const parsed = DiskFacts.safeParse(facts)
+  if (parsed.success) return [facts]
+  const wrong = new Set(parsed.error.issues.map(({ path }) => path[0]))
+  const rest = DiskFacts.safeParse(Object.fromEntries(Object.entries(facts).filter(([name]) => !wrong.has(name))))
+  return rest.success ? [rest.data] : []
 }
 
 /** Returns the names of the nodes, or undefined if the agent may not list them, as with `runner.rbac.nodes: false`. */

@@ -1,5 +1,5 @@
 /** Texts that the view shows for events of a build. Pure. */
-import { formatDuration } from '@windlass/plan'
+import { formatDuration, shellWord } from '@windlass/plan'
 import { markOf } from '../format/style.ts'
 import { textField } from './wording.ts'
 
@@ -9,10 +9,10 @@ type EventData = Readonly<Record<string, unknown>>
 export function describeStepWait(step: string, data: EventData, buildId: string | undefined): string | undefined {
   const phase = textField(data, 'phase')
   if (phase !== undefined) {
-    const how = buildId === undefined ? '' : `: windlass debug ${buildId} ${step}`
+    const how = buildId === undefined ? '' : `: windlass debug ${buildId} ${shellWord(step)}`
     return `‖ ${step} is held by the debugger (${phase})${how}`
   }
-  return buildId === undefined ? undefined : `‖ ${step} waits for an approval: windlass approve ${buildId} ${step}`
+  return buildId === undefined ? undefined : `‖ ${step} waits for an approval: windlass approve ${buildId} ${shellWord(step)}`
 }
 
 export interface StepResult {

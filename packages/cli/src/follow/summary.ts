@@ -31,7 +31,7 @@ export function summarize(build: BuildRecord, options: SummaryOptions): string[]
   const hint = failed?.hint ?? build.hint ?? ''
   if (hint !== '') lines.push(`${style.dim('hint:')} ${hint}`)
   if (build.status === 'error' && failed !== undefined)
-    for (const { text } of advise({ step: failed })) if (text !== hint) lines.push(`${style.dim('try:')} ${text}`)
+    for (const { text } of advise({ step: failed })) if (text !== hint) lines.push(`${style.dim('advice:')} ${text}`)
   return lines
 }
 

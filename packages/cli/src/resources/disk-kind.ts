@@ -2,9 +2,15 @@
 import { listAll, type ApiClient } from '@windlass/client'
 import { fault } from '@windlass/kit/faults'
 import { formatBytes } from '@windlass/plan'
-import { describeDiskUse, type Disk } from '@windlass/protocol'
+import { describeDiskUse, type Disk, type DiskRemoval } from '@windlass/protocol'
 import { formatAge } from '../format/time.ts'
 import type { Kind } from './kind.ts'
+
+const OUTCOMES: Readonly<Record<DiskRemoval['outcome'], string>> = {
+  removed: 'removed',
+  requested: 'will be removed',
+  waiting: 'waits for its agent to be removed',
+}
 
 export const disks: Kind<Disk> = {
   name: 'disks',
@@ -12,7 +18,10 @@ export const disks: Kind<Disk> = {
   of: ({ disks: { list, delete: remove } }) => ({
     list: ({ query: { limit, cursor, disks: filter } }) => list({ query: { limit, cursor, ...filter } }),
     get: (id) => findDisk(list, id),
-    remove: (id) => remove(id, { timeoutMs: 30_000 }),
+    async remove(id) {
+      const { outcome, message } = await remove(id, { timeoutMs: 30_000 })
+      return { outcome: OUTCOMES[outcome], message }
+    },
   }),
   nameOf: ({ name }) => name,
   columns: {

@@ -37,9 +37,17 @@ test('text of others stays text: markup is escaped, and no line ends the fence',
   expect(text).toContain('`````\n```\n````js\n`````')
 })
 
+test('a message that is a sentence does not end with two stops', () => {
+  expect(toMarkdown({ ...FAILED, steps: [{ ...STEP, message: 'Exit code 1.' }] }, { address })).toMatch(/: Exit code 1\.\n/)
+})
+
 test('a build that ended well has its sentence and its address only', () => {
   const { branch: _branch, revision: _revision, blame: _blame, ...build } = FAILED
   expect(toMarkdown({ ...build, status: 'success', steps: [] }, { address })).toBe(
     `**demo/app \\#1279** succeeded after 3 m 04 s.\n\n${address}\n`,
   )
+})
+
+test('copies lines with hundreds of thousands of backticks', () => {
+  expect(toMarkdown(FAILED, { address, lastLines: ['` '.repeat(300_000)] })).toContain('```\n` ` ')
 })

@@ -1,7 +1,7 @@
 /** A build as Markdown, to paste into a chat or an issue. */
 import { describeBuild, describeStep, stepToBlame, type DescribedBuild } from './describe-build.ts'
 
-export interface SharedBuild extends DescribedBuild {
+interface QuotedBuild extends DescribedBuild {
   readonly number: number
   readonly pipeline?: string | null | undefined
   readonly branch?: string | null | undefined
@@ -10,7 +10,7 @@ export interface SharedBuild extends DescribedBuild {
 
 /** Returns the sentence of a build, its failed step with its last lines, and its address. The lines are those of the log, which masks secrets. */
 export function toMarkdown(
-  build: SharedBuild,
+  build: QuotedBuild,
   { address, lastLines = [] }: { readonly address: string; readonly lastLines?: readonly string[] },
 ): string {
   const step = build.status === 'error' ? stepToBlame(build) : undefined
@@ -18,7 +18,7 @@ export function toMarkdown(
   const commit = typeof revision === 'string' ? code(revision.slice(0, 8)) : ''
   const place = [typeof branch === 'string' ? code(branch) : '', commit].filter((part) => part !== '')
   const parts = [
-    `**${escape(`${pipeline ?? 'Build'} #${number}`)}** ${escape(describeBuild(build))}.`,
+    `**${escape(`${pipeline ?? 'Build'} #${number}`)}** ${escape(describeBuild(build).replace(/\.$/, ''))}.`,
     ...(place.length === 0 ? [] : [place.join(' at ')]),
     ...(step === undefined ? [] : [`Step ${code(step.name)}: ${escape(describeStep(step))}`]),
     ...(lastLines.length === 0 ? [] : [fence(lastLines)]),
@@ -46,5 +46,6 @@ function fence(lines: readonly string[]): string {
 }
 
 function longestTicks(text: string): number {
-  return Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  // Not an argument for each row: a call takes a limited number of them.
+  return (text.match(/`+/g) ?? []).reduce((longest, { length }) => Math.max(longest, length), 0)
 }

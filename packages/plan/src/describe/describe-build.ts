@@ -23,8 +23,9 @@ export interface DescribedBuild {
   readonly finishedAt?: number | null | undefined
   readonly problems?: readonly { readonly severity?: string | undefined }[] | undefined
   readonly steps?: readonly DescribedStep[] | undefined
-  /** Name of the step to blame, from `blamedStep`. */
+  /** Name of the step to blame, from `blamedStep`, and why it failed, from `describeStep`. Lists have no steps. */
   readonly blame?: string | null | undefined
+  readonly why?: string | null | undefined
   readonly progress?: ShownProgress | undefined
   readonly waiting?: Wait | undefined
 }
@@ -81,8 +82,10 @@ function whyEnded(build: DescribedBuild): string | undefined {
   // Builds also run and fail with mere warnings.
   const { problems = [] } = build
   if (problems.some(({ severity }) => severity !== 'warning')) return `the document has ${countProblems(problems)}`
-  const failed = build.status === 'error' ? stepToBlame(build) : undefined
-  return failed === undefined ? textOf(build) : `step ${failed.name}: ${describeStep(failed)}`
+  if (build.status !== 'error') return textOf(build)
+  const failed = stepToBlame(build)
+  const why = build.why ?? (failed && describeStep(failed))
+  return why === undefined ? textOf(build) : `step ${build.blame}: ${why}`
 }
 
 function textOf({ message, reason }: DescribedBuild): string | undefined {
@@ -90,7 +93,7 @@ function textOf({ message, reason }: DescribedBuild): string | undefined {
 }
 
 /** Returns why a step ended, such as `exit code 1`; `failed` if nothing is known. */
-export function describeStep({ message, reason, exitCode }: DescribedStep): string {
+export function describeStep({ message, reason, exitCode }: Pick<DescribedStep, 'message' | 'reason' | 'exitCode'>): string {
   if (typeof message === 'string') return message
   return reason === 'exit-code' && typeof exitCode === 'number' ? `exit code ${exitCode}` : (textOfReason(reason) ?? 'failed')
 }

@@ -1,7 +1,7 @@
 /** What size of memory a step needs, from earlier builds. The command line and the web page say the same. */
 import { formatBytes } from './usage.ts'
 
-export interface SizeFacts {
+interface SizeFacts {
   readonly memoryLimitBytes: number
   /** Peaks of memory in earlier builds, 95th percentile. Bytes. */
   readonly memoryP95: number
@@ -9,14 +9,14 @@ export interface SizeFacts {
   readonly builds: number
 }
 
-export interface SizeAdvice {
+interface SizeAdvice {
   /** The size as documents write it, such as `800Mi`. */
   readonly size: string
   readonly text: string
 }
 
 /** Fewer builds give no advice. */
-export const LEAST_BUILDS = 5
+const LEAST_BUILDS = 5
 /** Room above the usual peak. */
 const ROOM = 1.2
 const MEBIBYTE = 1_048_576
@@ -24,7 +24,7 @@ const GIBIBYTE = 1_073_741_824
 /** Sizes below a gibibyte are rounded up to this, and larger ones to a quarter of a gibibyte. */
 const STEP = 100 * MEBIBYTE
 
-/** Returns the size with which a step would do, if that is less than what it asks for; undefined before five builds. */
+/** Returns the size that a step needs if that is less than what it asks for; undefined before five builds. */
 export function adviseSize({ memoryLimitBytes, memoryP95, builds }: SizeFacts): SizeAdvice | undefined {
   if (builds < LEAST_BUILDS) return undefined
   const bytes = roundUp(memoryP95 * ROOM)

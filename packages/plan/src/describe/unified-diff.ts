@@ -12,7 +12,7 @@ interface Edit {
 }
 
 /** Names of both texts in the first two lines. */
-export interface DiffLabels {
+interface DiffLabels {
   readonly before: string
   readonly after: string
 }
@@ -112,8 +112,10 @@ function hunksOf(edits: readonly Edit[]): string[] {
     const first = index
     while (index < edits.length && shown.has(index)) index += 1
     const hunk = edits.slice(first, index)
-    if (hunk.length > 0) lines.push(headOf(hunk, before, after), ...hunk.map(({ sign, line }) => `${sign}${line}`))
+    if (hunk.length > 0) lines.push(headOf(hunk, before, after))
     else index += 1
+    // One by one, because a call takes a limited number of arguments.
+    for (const { sign, line } of hunk) lines.push(`${sign}${line}`)
     for (const { sign } of edits.slice(first, index)) {
       if (sign !== '+') before += 1
       if (sign !== '-') after += 1

@@ -20,6 +20,11 @@ test.each([
   ['0 12 1 1 * 2028', 'At 12:00 on day 1 of the month in January in 2028'],
   ['0 0 15W * *', 'At 00:00 on the day 15W of the month'],
   ['@weekly', 'At 00:00 on Sunday'],
+  ['0,20,50 * * * *', 'Every hour at the minutes 0, 20 and 50'],
+  ['0,15,20,25 9-17 * * *', 'Every hour at the minutes 0, 15, 20 and 25 from 09:00 to 17:59'],
+  ['0 0 * * 1/2', 'At 00:00 on Monday, Wednesday and Friday'],
+  ['0 0 * * 0,7', 'At 00:00 on Sunday'],
+  ['0 0 * * FRI-MON', 'At 00:00 on FRI-MON'],
 ])('%s is "%s"', (expression, words) => {
   expect(describeSchedule(expression)).toBe(words)
 })

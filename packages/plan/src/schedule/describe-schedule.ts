@@ -31,9 +31,9 @@ export function describeSchedule(expression: string): string {
   const days = describeDays(day, weekday)
   const months = isAny(month) ? '' : ` in ${namesOf(month, { first: 1, last: 12, names: MONTHS })}`
   const years = year === undefined ? '' : ` in ${year}`
-  const separator = days.startsWith('on ') || days.startsWith('every ') || days === '' ? ' ' : ', '
+  const separator = days.startsWith('on ') || days.startsWith('every ') ? ' ' : ', '
   const needsDays = time.startsWith('At ') || days !== 'every day'
-  return `${time}${needsDays && days !== '' ? `${separator}${days}` : ''}${months}${years}`
+  return `${time}${needsDays ? `${separator}${days}` : ''}${months}${years}`
 }
 
 function isAny(field: string): boolean {
@@ -58,10 +58,10 @@ function describeMinutes(written: string, minutes: readonly number[]): string {
   if (minutes.length === 60) return 'Every minute'
   if (minutes.length === 1) return minutes[0] === 0 ? 'Every hour' : `Every hour at minute ${minutes[0]}`
   const step = (minutes[1] ?? 0) - (minutes[0] ?? 0)
-  const isEven = minutes[0] === 0 && 60 % step === 0 && minutes.length === 60 / step
+  const isEven = minutes.length === 60 / step && minutes.every((minute, index) => minute === index * step)
   return isEven
     ? `Every ${step} minutes`
-    : `Every hour at the minutes ${written.includes('/') ? join(minutes.map(String)) : written}`
+    : `Every hour at the minutes ${/^\d+-\d+$/.test(written) ? written : join(minutes.map(String))}`
 }
 
 function describeDays(day: string, weekday: string): string {
@@ -81,40 +81,42 @@ function describeWeekday(field: string): string {
   const [, name = '', which = ''] = /^(\w+)#([1-5])$/.exec(field) ?? []
   const nth = numberOf(name, DAYS)
   if (nth !== undefined) return `on the ${ORDINALS[Number(which) - 1]} ${DAYS[nth % 7]} of the month`
-  return namesOf(field, { first: 0, last: 7, names: DAYS, word: 'on ' })
-}
-
-interface Names {
-  readonly first: number
-  readonly last: number
-  readonly names: readonly string[]
-  /** Stands before a list, but not before a range. */
-  readonly word?: string
-}
-
-/** Names the values of a field: `Monday to Friday`, or `on Monday and Thursday`. */
-function namesOf(field: string, { first, last, names, word = '' }: Names): string {
-  const numbers = numbersOf(field, { first, last, names })
-  if (numbers === undefined) return `${word}${field}`
-  const nameOf = (number: number): string => names[(number - first) % names.length] ?? field
-  if (/^\w+-\w+$/.test(field) && numbers.length > 2) return `${nameOf(numbers[0] ?? 0)} to ${nameOf(numbers.at(-1) ?? 0)}`
-  return `${word}${join(numbers.map(nameOf))}`
+  // Sunday is 0 or 7. An open range ends with Saturday.
+  return namesOf(field, { first: 0, last: 7, end: 6, names: DAYS, word: 'on ' })
 }
 
 interface Span {
   readonly first: number
   readonly last: number
+  /** Last value of `*` and of steps without an end. Default: `last`. */
+  readonly end?: number
   readonly names?: readonly string[]
 }
 
+interface Names extends Span {
+  readonly names: readonly string[]
+  /** Comes before a list, but not before a range. */
+  readonly word?: string
+}
+
+/** Names the values of a field: `Monday to Friday`, or `on Monday and Thursday`. */
+function namesOf(field: string, { word = '', ...span }: Names): string {
+  const { first, names } = span
+  const numbers = numbersOf(field, span)
+  if (numbers === undefined) return `${word}${field}`
+  const nameOf = (number: number): string => names[(number - first) % names.length] ?? field
+  if (/^\w+-\w+$/.test(field) && numbers.length > 2) return `${nameOf(numbers[0] ?? 0)} to ${nameOf(numbers.at(-1) ?? 0)}`
+  return `${word}${join([...new Set(numbers.map(nameOf))])}`
+}
+
 /** Returns the values of a field in their order; undefined if it has a form other than lists, ranges and steps. */
-function numbersOf(field: string, { first, last, names = [] }: Span): number[] | undefined {
+function numbersOf(field: string, { first, last, end = last, names = [] }: Span): number[] | undefined {
   const numbers = new Set<number>()
   for (const part of field.split(',')) {
     const [, from = '', to, step] = /^(\*|\w+)(?:-(\w+))?(?:\/(\d+))?$/.exec(part) ?? []
     const low = isAny(from) ? first : numberOf(from, names, first)
-    const high = to !== undefined ? numberOf(to, names, first) : isAny(from) || step !== undefined ? last : low
-    if (low === undefined || high === undefined || low < first || high > last) return undefined
+    const high = to !== undefined ? numberOf(to, names, first) : isAny(from) || step !== undefined ? end : low
+    if (low === undefined || high === undefined || low < first || high < low || high > last) return undefined
     for (let value = low; value <= high; value += Math.max(1, Number(step ?? 1))) numbers.add(value)
   }
   return [...numbers].toSorted((a, b) => a - b)

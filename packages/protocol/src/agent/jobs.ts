@@ -33,6 +33,9 @@ export type CheckFinding = z.infer<typeof CheckFinding>
 /** Maximum number of findings of a report. */
 export const MAX_FINDINGS = 200
 
+/** `runtime`: the finding is about one runtime of the agent. Absent: about all. */
+const AgentFinding = CheckFinding.extend({ runtime: z.string().max(200).optional() })
+
 const common = { id: Id, revision: z.int().positive() }
 
 /** Keys of a store that pipelines name. */
@@ -123,7 +126,7 @@ export const JobResult = z.discriminatedUnion('kind', [
   }),
   z.object({
     kind: z.literal('check-agent'),
-    findings: z.array(CheckFinding.extend({ runtime: z.string().max(200).optional() })).max(MAX_FINDINGS),
+    findings: z.array(AgentFinding).max(MAX_FINDINGS),
   }),
   z.object({ kind: z.literal('check-context'), result: ContextCheckResult }),
 ])
@@ -148,7 +151,7 @@ export const AgentChecks = z.object({
       source: z.enum(['agent', 'doctor']),
       at: Time,
       by: z.string(),
-      findings: z.array(CheckFinding.extend({ runtime: z.string().optional() })),
+      findings: z.array(AgentFinding),
     }),
   ),
   /** The last request to check. Absent if there was none. */
@@ -159,5 +162,5 @@ export const AgentChecks = z.object({
 export type AgentChecks = z.infer<typeof AgentChecks>
 
 /** Findings of `windlass doctor --report`. */
-export const DoctorReport = z.strictObject({ findings: z.array(CheckFinding).max(MAX_FINDINGS) })
+export const DoctorReport = z.strictObject({ findings: z.array(AgentFinding).max(MAX_FINDINGS) })
 export type DoctorReport = z.infer<typeof DoctorReport>

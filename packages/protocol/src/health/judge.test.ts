@@ -23,6 +23,8 @@ const pod = (reason: string, message?: string): RuntimeFacts['pods'][number] => 
   count: 2,
 })
 
+const FAILED = { check: 'rights', message: 'Missing permission', at: NOW - 3 * MINUTE }
+
 const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence: string }][] = [
   [
     'agent-deleted',
@@ -92,6 +94,11 @@ const CAUSES: readonly [string, Partial<RuntimeFacts>, { level: string; sentence
   ],
   ['warm-pairs-fail', { pairProblem: 'image not found' }, { level: 'warning', sentence: 'Warm pairs fail: image not found' }],
   [
+    'check-failed',
+    { failedChecks: [FAILED, FAILED] },
+    { level: 'warning', sentence: 'A check failed 3 min ago: rights: Missing permission. 1 other check failed too.' },
+  ],
+  [
     'versions-differ',
     { agent: { ...agent, version: '1.1.0' } },
     { level: 'warning', sentence: 'Agent "cluster-1" has version 1.1.0, the server 1.2.9.' },
@@ -103,6 +110,11 @@ test.each(CAUSES)('says in a sentence that a runtime has the cause %s', (code, f
   expect(health).toMatchObject(expected)
   expect(health.findings[0]?.code).toBe(code)
   expect(health.findings[0]?.hint).not.toBe('')
+})
+
+test('a failed check without a hint names the command that shows all findings of its agent', () => {
+  const { findings } = judgeRuntime({ ...healthy, failedChecks: [FAILED] })
+  expect(findings[0]?.hint).toBe('See all findings: `windlass doctor --agent cluster-1`.')
 })
 
 test('says how many builds run on a healthy runtime, also one without a limit and one that is full while none wait', () => {

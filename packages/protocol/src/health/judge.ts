@@ -193,7 +193,7 @@ function pairsFail({ pairProblem }: RuntimeFacts): HealthFinding | undefined {
 }
 
 /** A warning, because what a failed check prevents is a finding of its own: pods that do not start, a silent agent. */
-function checkFailed({ failedChecks = [], now }: RuntimeFacts): HealthFinding | undefined {
+function checkFailed({ failedChecks = [], agent, now }: RuntimeFacts): HealthFinding | undefined {
   const [first, ...others] = failedChecks
   if (first === undefined) return undefined
   const { check, message, hint, at } = first
@@ -202,7 +202,7 @@ function checkFailed({ failedChecks = [], now }: RuntimeFacts): HealthFinding | 
     code: 'check-failed',
     level: 'warning',
     message: `A check failed ${roughly(now - at)} ago: ${check}: ${message.trim().replace(/\.?$/, '.')}${more}`,
-    hint: hint ?? 'See all findings: `windlass doctor --agent NAME`.',
+    hint: hint ?? `See all findings: \`windlass doctor --agent ${agent?.name ?? 'NAME'}\`.`,
     since: at,
   }
 }

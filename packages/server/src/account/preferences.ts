@@ -1,10 +1,13 @@
 /** The preferences of users: what they have set for the page. */
 import { fault } from '@windlass/kit'
-import { MAX_PREFERENCES_BYTES, Preferences, type StoredPreferences } from '@windlass/protocol'
+import { MAX_PREFERENCES_BYTES, Preferences, tolerant, type StoredPreferences } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import type { Actor } from '../identity/actor.ts'
 import { lockAccount } from '../store/account/accounts.ts'
 import { findPreference, savePreference } from '../store/account/preferences.ts'
+
+/** During an upgrade a newer server can store further fields. */
+const Stored = tolerant(Preferences)
 
 /** Returns the id under which the preferences of the caller are stored: the user or service account, or the key if it has no owner. */
 function ownerOf(actor: Actor): string {
@@ -12,11 +15,12 @@ function ownerOf(actor: Actor): string {
   throw fault('forbidden', { message: 'Only users and API keys have preferences.' })
 }
 
+/** Returns the preferences of the caller. Throws `forbidden` for callers without any, such as agents. */
 export async function readPreferences(app: App, actor: Actor): Promise<StoredPreferences> {
   const row = await findPreference(app.store.query, ownerOf(actor))
   return row === undefined
-    ? { ...Preferences.parse({}), revision: 0 }
-    : { ...Preferences.parse(JSON.parse(row.data)), revision: row.revision }
+    ? { ...Stored.parse({}), revision: 0 }
+    : { ...Stored.parse(JSON.parse(row.data)), revision: row.revision }
 }
 
 /** Replaces the preferences of the caller. Throws `conflict` if `ifMatch` names another revision, and `request-invalid` if they are too large. */

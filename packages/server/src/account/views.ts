@@ -1,15 +1,18 @@
 /** Views of the list of builds that all users share. */
 import { fault, newId } from '@windlass/kit'
-import { MAX_SHARED_VIEWS, ViewFilter, type SharedView, type ViewInput } from '@windlass/protocol'
+import { MAX_SHARED_VIEWS, tolerant, ViewFilter, type SharedView, type ViewInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { lockAccount } from '../store/account/accounts.ts'
 import { deleteSharedView, listSharedViews, saveSharedView } from '../store/account/preferences.ts'
 import type { SharedViewRow } from '../store/user-schema.ts'
 import type { Tx, Within } from '../store/store.ts'
 
+/** During an upgrade a newer server can store further filters. */
+const StoredFilter = tolerant(ViewFilter)
+
 function toView({ id, name, filter, created_by, created_at, updated_at }: SharedViewRow): SharedView {
   const times = { createdAt: created_at, updatedAt: updated_at }
-  return { id, name, filter: ViewFilter.parse(JSON.parse(filter)), createdBy: created_by, ...times }
+  return { id, name, filter: StoredFilter.parse(JSON.parse(filter)), createdBy: created_by, ...times }
 }
 
 /** Lists shared views by name. */

@@ -44,10 +44,11 @@ export function readFindings(findings: string): Finding[] {
 }
 
 function requestOf(job: AgentJobRow, now: number): NonNullable<AgentChecks['request']> {
-  const isOver = job.status === 'done' || job.status === 'failed'
+  const { status } = job
+  const isOver = status === 'done' || status === 'failed'
   const isLate = !isOver && job.expires_at !== null && job.expires_at <= now
   return {
-    state: isLate ? 'failed' : isOver ? (job.status === 'done' ? 'done' : 'failed') : 'running',
+    state: isOver ? status : isLate ? 'failed' : 'running',
     at: job.created_at,
     by: job.requested_by,
     ...defined({ message: isLate ? 'The agent did not take the request. Check its logs.' : (job.message ?? undefined) }),

@@ -101,7 +101,10 @@ export async function checkContext(app: App, name: string, { runtime: wanted, by
     requireFound(await lockContext(tx, accountId, context.id), `context "${name}"`)
     const place = { context_id: context.id, runtime_id: runtime.id, account_id: accountId }
     if ((await countOtherChecks(tx.query, place, now)) >= MAX_RUNNING)
-      throw fault('rate-limited', { message: `${MAX_RUNNING} checks of contexts are in progress.`, hint: 'Wait for one of them to end.' })
+      throw fault('rate-limited', {
+        message: `${MAX_RUNNING} checks of contexts are in progress.`,
+        hint: 'Wait for one of them to end.',
+      })
     const created = await ensureJob(tx, {
       account_id: accountId,
       agent_id: agent.id,
@@ -125,7 +128,10 @@ export async function checkContext(app: App, name: string, { runtime: wanted, by
   })
   await untilEnded(app, job.id, { waitMs: WAIT_MS, signal })
   const checks = await showContextChecks(app, context.id)
-  return requireFound(checks.find((check) => check.runtime === runtime.name), `check of the context "${name}"`)
+  return requireFound(
+    checks.find((check) => check.runtime === runtime.name),
+    `check of the context "${name}"`,
+  )
 }
 
 /** Returns the named runtime, that of the context, or the default one. Throws `runtime-unknown`. */

@@ -4,9 +4,9 @@ import { findReferences } from '@windlass/plan'
 import { AppForge, type CheckedTarget } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listContexts } from '../store/account/contexts.ts'
-import { listPipelinesNaming } from '../store/account/pipelines.ts'
 import type { ContextRow } from '../store/schema.ts'
 import { openContextData } from './context-data.ts'
+import { readPipelinesNaming } from './context-use.ts'
 import { readStoredLogin } from './git-login.ts'
 import { readStoredKubeconfig } from './stored-kubeconfig.ts'
 
@@ -24,7 +24,8 @@ export async function toCheckedTarget(app: App, row: ContextRow): Promise<Checke
   }
   if (row.type === 'kubernetes') {
     const read = await readStoredKubeconfig(app, data['kubeconfig'] ?? '', row.name)
-    if ('problem' in read) throw fault('request-invalid', { message: `The kubeconfig of the context cannot be used. ${read.problem}` })
+    if ('problem' in read)
+      throw fault('request-invalid', { message: `The kubeconfig of the context cannot be used. ${read.problem}` })
     return { type: 'kubernetes', kubeconfig: read.json }
   }
   if (row.type !== 'secret-store') throw fault('context-not-checkable')
@@ -57,19 +58,26 @@ interface StoreReference {
 }
 
 /** Lists what stored documents and settings of pipelines read from a store. Documents in repositories are not known here. */
-async function listReferences({ store, accountId }: App, { name }: ContextRow): Promise<StoreReference[]> {
+async function listReferences(app: App, { name }: ContextRow): Promise<StoreReference[]> {
   const prefix = `secrets.${name}.`
-  const stores = (await listContexts(store.query, accountId)).filter(({ type }) => type === 'secret-store')
+  const stores = (await listContexts(app.store.query, app.accountId)).filter(({ type }) => type === 'secret-store')
   // Of several stores whose names fit, a reference means the longest.
   const others = stores.map((one) => `secrets.${one.name}.`).filter((other) => other.length > prefix.length)
-  const pipelines = await listPipelinesNaming(store.query, accountId, prefix)
-  const texts = pipelines.flatMap(({ document, settings }) => [document, settings])
-  const names = texts.flatMap((text) => findReferences(text).map((reference) => reference.name.trim()))
-  const own = new Set(names.filter((one) => one.startsWith(prefix) && !others.some((other) => one.startsWith(other))))
-  return [...own].flatMap((reference) => {
-    const path = reference.slice(prefix.length)
-    const at = path.lastIndexOf('@')
-    const key = path.slice(at + 1)
-    return key === '' || path.length > MAX_KEY_LENGTH ? [] : [{ resource: at < 0 ? undefined : path.slice(0, at), key }]
-  }).slice(0, MAX_KEYS)
+  const isOwn = (text: string): boolean => text.startsWith(prefix) && !others.some((other) => text.startsWith(other))
+  const found = new Map<string, StoreReference>()
+  for await (const { document, settings } of readPipelinesNaming(app, prefix))
+    for (const reference of [document, settings].flatMap(findReferences)) {
+      const text = reference.name.trim()
+      const read = isOwn(text) ? toStoreReference(text.slice(prefix.length)) : undefined
+      if (read !== undefined) found.set(text, read)
+      if (found.size === MAX_KEYS) return [...found.values()]
+    }
+  return [...found.values()]
+}
+
+/** Reads `key` or `resource@key`. Returns undefined for other texts. */
+function toStoreReference(text: string): StoreReference | undefined {
+  const at = text.lastIndexOf('@')
+  const key = text.slice(at + 1)
+  return key === '' || text.length > MAX_KEY_LENGTH ? undefined : { resource: at < 0 ? undefined : text.slice(0, at), key }
 }

@@ -19,6 +19,8 @@ import { contextPlace, type Place } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
 import type { ContextRow } from '../store/schema.ts'
 
+/** What the secret fields of a context are bound to, and its fields. */
+type SealedContext = Pick<ContextRow, 'id' | 'account_id' | 'type' | 'data'>
 type Data = Record<string, string>
 type Written = ContextInput['data']
 
@@ -144,11 +146,11 @@ export function replaceSecrets(sealer: Sealer, context: ContextRow, values: Data
 }
 
 /** Returns the stored data with `change` applied to the sealed values. */
-export function changeSealedData(context: ContextRow, change: (place: Place, sealed: string) => string): string {
+export function changeSealedData(context: SealedContext, change: (place: Place, sealed: string) => string): string {
   return JSON.stringify(mapSecrets(context, change))
 }
 
-function mapSecrets(context: ContextRow, change: (place: Place, sealed: string) => string): Data {
+function mapSecrets(context: SealedContext, change: (place: Place, sealed: string) => string): Data {
   const stored = StoredData.parse(JSON.parse(context.data))
   return Object.fromEntries(
     Object.entries(stored).map(([field, value]) => [

@@ -1,7 +1,6 @@
 import { fault } from '@windlass/kit'
-import type { ContextInput } from '@windlass/protocol'
+import { MASK, type ContextInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { MASK } from '../secrets/mask.ts'
 import type { readKubeconfig } from './kubeconfig.ts'
 
 /** Runs `readKubeconfig` in the document pool, because texts of users may be large. Throws the same faults as `DocumentPool.read`. */

@@ -23,6 +23,7 @@ export async function streamTerminal(app: App, reply: FastifyReply, stream: Term
   const out = openEventStream(app, reply, signal)
   const name = direction === 'in' ? 'input' : 'output'
   using watch = app.store.watch(terminalTopic(terminal.id))
+  let seenAt = app.clock.monotonic()
   try {
     for (let position = stream.after; !signal.aborted && !out.isOld();) {
       // Read the row before the parts: a terminal ends after its last part.
@@ -38,9 +39,10 @@ export async function streamTerminal(app: App, reply: FastifyReply, stream: Term
         await out.write(`event: end\ndata: ${JSON.stringify(end)}\n\n`)
         break
       }
-      const before = app.clock.monotonic()
       await watch.next(Math.min(SEEN_MS, app.store.pollMs), signal)
-      if (app.clock.monotonic() - before < SEEN_MS || signal.aborted) continue
+      // The store may wake more often than that.
+      if (app.clock.monotonic() - seenAt < SEEN_MS || signal.aborted) continue
+      seenAt = app.clock.monotonic()
       await out.write(': still here\n\n')
       if (direction === 'out') await app.store.write((tx) => updateTerminal(tx, terminal.id, { seen_at: app.clock.now() }))
     }

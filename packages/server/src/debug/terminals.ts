@@ -171,16 +171,34 @@ async function storeOutput(app: App, tx: Tx, { key, id, output, mustStore }: Sto
 /** Deletes the oldest output above the size that is kept. Returns the size of the rest; undefined if a reader would miss some. */
 async function makeRoom(tx: Tx, row: TerminalRow, mayDrop: boolean): Promise<number | undefined> {
   if (row.out_bytes <= KEPT_BYTES) return row.out_bytes
+  const kept = await dropOldest(tx, row, { bytes: row.out_bytes, mayDrop })
+  if (kept !== undefined && kept <= KEPT_BYTES) return kept
+  // A server of an earlier version stores and deletes output without changing the column.
+  const bytes = await countPartBytes(tx.query, { terminal_id: row.id, direction: 'out' })
+  return bytes <= KEPT_BYTES ? bytes : dropOldest(tx, row, { bytes, mayDrop })
+}
+
+/** Deletes the oldest output until at most `KEPT_BYTES` of `bytes` are left. Returns their size; undefined, with nothing deleted, if a reader would miss some. */
+async function dropOldest(
+  tx: Tx,
+  row: TerminalRow,
+  { bytes: size, mayDrop }: { readonly bytes: number; readonly mayDrop: boolean },
+): Promise<number | undefined> {
   const side = { terminal_id: row.id, direction: 'out' } as const
-  let kept = row.out_bytes
+  let kept = size
   let last = 0
-  for (const { seq, bytes } of await listParts(tx.query, side, 0)) {
-    if (kept <= KEPT_BYTES) break
-    if (seq > row.ack_seq && !mayDrop) return undefined
-    kept -= bytes
-    last = seq
+  while (kept > KEPT_BYTES) {
+    // A program that writes single characters makes many parts, which are read a page at a time.
+    const parts = await listParts(tx.query, side, last)
+    if (parts.length === 0) break
+    for (const { seq, bytes } of parts) {
+      if (kept <= KEPT_BYTES) break
+      if (seq > row.ack_seq && !mayDrop) return undefined
+      kept -= bytes
+      last = seq
+    }
   }
-  await deleteParts(tx, side, last)
+  if (last > 0) await deleteParts(tx, side, last)
   return kept
 }
 

@@ -2,12 +2,13 @@
 import { fault } from '@windlass/kit'
 import type { DiskRemoval, JobResult } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { readUntil } from '../read-until.ts'
 import { findAgentById } from '../store/runtimes/agents.ts'
 import { ensureJob, findJob, jobTopic } from '../store/runtimes/agent-jobs.ts'
 import { lockDisk, updateDisk } from '../store/runtimes/disks.ts'
 import type { AgentJobRow, DiskRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { findBuildOf, isAgentOnline, requireDisk } from './show-disks.ts'
+import { findBuildOf, isAgentOnline, requireDisk, waitsForAgent } from './show-disks.ts'
 
 /** How long the call waits for the agent. Milliseconds. */
 const WAIT_MS = 5_000
@@ -29,12 +30,15 @@ export async function removeDisk(app: App, name: string, { by, signal }: Removal
   // A report said at the same time that a build has taken it.
   if (requested === undefined) throw await inUse(app, known)
   const agent = await findAgentById(app.store.query, known.agent_id)
-  if (!isAgentOnline(app, agent))
-    return {
-      outcome: 'waiting',
-      message: `Agent "${agent?.name ?? known.agent_id}" is not connected. It removes the disk when it connects again.`,
-    }
-  const job = await untilDone(app, requested, signal)
+  if (!isAgentOnline(app, agent)) return { outcome: 'waiting', message: waitsForAgent(agent?.name ?? known.agent_id) }
+  const job = await readUntil(app, {
+    topic: jobTopic(requested.id),
+    waitMs: WAIT_MS,
+    signal,
+    read: () => findJob(app.store.query, requested.id),
+    // A failed removal is repeated later; its message is the answer for now.
+    isDone: (one) => one === undefined || one.done_at !== null || one.failures > 0,
+  })
   const after = await requireDisk(app, known.id)
   if (after.removed_at !== null) return { outcome: 'removed', message: 'The disk was removed.' }
   if (after.removal_at === null) throw await inUse(app, after)
@@ -48,11 +52,19 @@ async function request(app: App, tx: Tx, { id, by }: { id: string; by: string })
   if (row.state === 'in-use') return undefined
   const now = app.clock.now()
   const changes: Partial<DiskRow> = {
-    removal_at: row.removal_at ?? now,
-    removal_by: row.removal_by ?? by,
+    ...(row.removal_at === null && { removal_at: now, removal_by: by, removal_message: null }),
     ...(row.state === 'warm' && { state: 'removing', state_since: now }),
   }
-  await updateDisk(tx, id, changes)
+  if (Object.keys(changes).length > 0) await updateDisk(tx, id, changes)
+  return ensureRemovalJob(tx, row, { by, now })
+}
+
+/** Creates the job of a requested removal for the agent of the disk, or returns the open one. */
+export async function ensureRemovalJob(
+  tx: Tx,
+  row: Pick<DiskRow, 'id' | 'account_id' | 'agent_id' | 'name' | 'uid' | 'runtime'>,
+  { by, now }: { readonly by: string; readonly now: number },
+): Promise<AgentJobRow> {
   return ensureJob(tx, {
     account_id: row.account_id,
     agent_id: row.agent_id,
@@ -71,19 +83,6 @@ async function inUse(app: App, row: DiskRow): Promise<Error> {
     message: `${who} uses the disk ${row.name}.`,
     hint: build === undefined ? 'Wait for its end.' : `Wait for its end, or terminate it: \`windlass terminate ${build.id}\`.`,
   })
-}
-
-async function untilDone(app: App, { id }: AgentJobRow, signal: AbortSignal): Promise<AgentJobRow | undefined> {
-  const until = app.clock.monotonic() + WAIT_MS
-  using watch = app.store.watch(jobTopic(id))
-  for (;;) {
-    const job = await findJob(app.store.query, id)
-    const rest = until - app.clock.monotonic()
-    // A failed try is repeated later; its message is the answer for now.
-    if (job === undefined || job.status === 'done' || job.status === 'failed' || job.failures > 0 || rest <= 0) return job
-    if (signal.aborted) return job
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
 }
 
 /** Stores why the agent could not remove a disk. It tries again. */

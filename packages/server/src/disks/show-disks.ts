@@ -94,10 +94,8 @@ function toDisk(app: App, row: NamedDisk, { build, runtimes, usableBy }: Around)
 
 /** Says what keeps a requested removal, or what became of it. */
 function messageOf(app: App, row: NamedDisk): string | undefined {
-  const { last_seen_at: seen, agent } = row
   const isPending = row.removal_at !== null && row.state === 'removing'
-  const isAway = seen === null || seen <= app.clock.now() - app.timings.agentLeaseMs
-  if (isPending && isAway) return `Agent "${agent}" is not connected. It removes the disk when it connects again.`
+  if (isPending && !isAgentOnline(app, row)) return waitsForAgent(row.agent)
   return row.removal_message ?? undefined
 }
 
@@ -111,6 +109,11 @@ function problemsOf(agent: AgentRow, runtime: string | undefined): DiskPage['pro
 }
 
 /** Whether the agent of a disk is connected. */
-export function isAgentOnline(app: App, agent: AgentRow | undefined): boolean {
+export function isAgentOnline(app: App, agent: Pick<AgentRow, 'last_seen_at'> | undefined): boolean {
   return agent !== undefined && isOnline(agent, app.clock.now(), app.timings.agentLeaseMs)
+}
+
+/** Says that a requested removal waits for its agent. */
+export function waitsForAgent(agent: string): string {
+  return `Agent "${agent}" is not connected. It removes the disk when it connects again.`
 }

@@ -48,6 +48,25 @@ export async function readFeed(
   return items
 }
 
+/** Reads the events after a position, in order, without the log. Returns fewer than `limit` if they are large. */
+export async function readEvents(
+  { store: { query } }: Pick<App, 'store'>,
+  build: FeedState,
+  range: FeedRange,
+): Promise<FeedItem[]> {
+  const items: FeedItem[] = []
+  let bytes = 0
+  for (const event of await listEvents(query, build.id, range)) {
+    // Those before it may not be visible yet.
+    if (event.position > build.feed_position) break
+    bytes += event.length
+    if (bytes > MAX_PAGE_BYTES && items.length > 0) break
+    const item = await toItem(query, { position: event.position, bytes: event.length, event })
+    if (item !== undefined) items.push(item)
+  }
+  return items
+}
+
 /** Returns what must be read of the log for the entries. */
 export function chunkParts(entries: readonly FeedEntry[]): ChunkPart[] {
   return entries.flatMap((entry) => ('chunk' in entry ? [{ chunk: entry.chunk, from: 0, bytes: entry.bytes }] : []))

@@ -43,8 +43,9 @@ import { healthRoutes, identityRoutes } from './routes/system.ts'
 import { codefreshRoutes } from './codefresh/routes.ts'
 import { z } from 'zod'
 
-/** Wrong passwords for one name, from all addresses, after which the name is refused until the window of the first one ends. Milliseconds. */
+/** Wrong passwords for one name, from all addresses, after which the name is refused until the window of the first one ends. */
 const WRONG_PASSWORDS = 5
+/** Length of the window. Milliseconds. */
 const WRONG_PASSWORDS_MS = 5 * 60_000
 
 /** Returns all routes of the server. */

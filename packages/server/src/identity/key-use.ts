@@ -1,4 +1,4 @@
-/** When API keys were last used. A use is stored at most every 30 seconds for each key and server, so that calls do not wait for it. */
+/** When API keys were last used. A use is stored at most every 30 seconds for each key and server, and no call waits for it. */
 import { attempt } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { listMeta, putMeta } from '../store/account/meta.ts'

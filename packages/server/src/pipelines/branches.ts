@@ -1,7 +1,8 @@
+import type { SeenBranch } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { findPipeline } from '../store/account/pipelines.ts'
-import { listSeenBranches, type SeenBranch } from '../store/account/pipeline-branches.ts'
+import { listSeenBranches } from '../store/account/pipeline-branches.ts'
 
 /** Lists branches that builds of a pipeline or events for it had, the latest first. Throws `not-found`. */
 export async function listBranches(

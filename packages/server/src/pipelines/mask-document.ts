@@ -6,7 +6,7 @@ import { fault } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import { parseYaml, toValue, type Diagnostic, type Source } from '@windlass/pipeline'
 import { toFlag } from '@windlass/plan'
-import { MASK } from '../secrets/mask.ts'
+import { MASK } from '@windlass/protocol'
 
 /** Maximum variable names in a message. */
 const MAX_NAMED = 10

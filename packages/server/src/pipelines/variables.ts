@@ -1,8 +1,7 @@
 /** Variables and contexts of a stored pipeline. Encrypted values are sealed in the store and masked in the API. */
 import { fault } from '@windlass/kit'
-import { PipelineVariable } from '@windlass/protocol'
+import { MASK, PipelineVariable } from '@windlass/protocol'
 import { z } from 'zod'
-import { MASK } from '../secrets/mask.ts'
 import { variablePlace, type Place } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
 import type { PipelineRow } from '../store/schema.ts'
@@ -37,7 +36,7 @@ export function sealVariables(
   return JSON.stringify(sealed)
 }
 
-function readVariables(pipeline: PipelineRow): Variable[] {
+function readVariables(pipeline: Pick<PipelineRow, 'variables'>): Variable[] {
   return Variables.parse(JSON.parse(pipeline.variables))
 }
 
@@ -49,7 +48,10 @@ export function openVariables(vault: Vault, pipeline: PipelineRow): Variable[] {
 }
 
 /** Returns the stored variables with `change` applied to the sealed values. */
-export function changeSealedVariables(pipeline: PipelineRow, change: (place: Place, sealed: string) => string): string {
+export function changeSealedVariables(
+  pipeline: Pick<PipelineRow, 'id' | 'account_id' | 'variables'>,
+  change: (place: Place, sealed: string) => string,
+): string {
   const changed = readVariables(pipeline).map((variable) =>
     variable.encrypted ? { ...variable, value: change(variablePlace(pipeline, variable.key), variable.value) } : variable,
   )

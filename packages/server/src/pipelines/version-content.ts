@@ -16,6 +16,7 @@ const VersionContent = PipelineVersionContent.omit({
 })
 export type VersionContent = Omit<PipelineVersionContent, 'version' | 'changedBy' | 'message' | 'createdAt' | 'current'>
 
+/** Reads the stored content of a version. */
 export function readVersionContent({ content }: Pick<PipelineVersionRow, 'content'>): VersionContent {
   return VersionContent.parse(JSON.parse(content))
 }

@@ -61,12 +61,6 @@ export async function readPart<S extends { readonly bytes: number }, R>(
   return { rows: await readTo(last), next: isLast ? undefined : cursor(last) }
 }
 
-/** Returns the rows of one statement that read at most `PAGE` of them. */
-export function wholePart<R>(rows: readonly R[], cursor: (row: R) => string): Found<R> {
-  const last = rows.at(-1)
-  return { rows, next: rows.length < PAGE || last === undefined ? undefined : cursor(last) }
-}
-
 interface Found<R> {
   readonly rows: readonly R[]
   readonly next: string | undefined

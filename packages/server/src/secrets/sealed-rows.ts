@@ -19,177 +19,85 @@ import {
   type SealedKind,
 } from './places.ts'
 import type { ReplyRow } from '../store/schema.ts'
-import type { Tx } from '../store/store.ts'
-import { bytesOf, firstPart, page, PAGE, readPart, saved, wholePart, type ReadPage, type SealedRow } from './sealed-page.ts'
+import { bytesOf, firstPart, page, PAGE, readPart, saved, type ReadPage, type SealedRow } from './sealed-page.ts'
+import { readTable } from './sealed-table.ts'
 
 /** Maximum events read per page; few of them hold sealed texts. */
 const EVENTS = 500
 
 export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
-  async context(query, after) {
-    const behind = query.selectFrom('context').where('id', '>', after).orderBy('id')
-    const sizes = await behind
-      .select(['id', bytesOf('data')])
-      .limit(PAGE)
-      .execute()
-    return page(
-      await readPart(
-        sizes,
-        (last) => behind.where('id', '<=', last.id).selectAll().execute(),
-        (last) => last.id,
-      ),
-      ({ id }) => id,
-      (row) => ({
-        value: row.data,
-        changed: (change) => changeSealedData(row, change),
-        save: (tx, data) =>
-          saved(tx.query.updateTable('context').set({ data }).where('id', '=', row.id).where('data', '=', row.data)),
-      }),
-    )
-  },
+  context: readTable({
+    table: 'context',
+    key: 'id',
+    column: 'data',
+    more: ['account_id', 'type'],
+    changed: (row, _data, change) => changeSealedData(row, change),
+  }),
 
-  async pipeline(query, after) {
-    const behind = query.selectFrom('pipeline').where('id', '>', after).orderBy('id')
-    const sizes = await behind
-      .select(['id', bytesOf('variables')])
-      .limit(PAGE)
-      .execute()
-    return page(
-      await readPart(
-        sizes,
-        (last) => behind.where('id', '<=', last.id).selectAll().execute(),
-        (last) => last.id,
-      ),
-      ({ id }) => id,
-      (row) => ({
-        value: row.variables,
-        changed: (change) => changeSealedVariables(row, change),
-        save: (tx, variables) =>
-          saved(
-            tx.query.updateTable('pipeline').set({ variables }).where('id', '=', row.id).where('variables', '=', row.variables),
-          ),
-      }),
-    )
-  },
+  pipeline: readTable({
+    table: 'pipeline',
+    key: 'id',
+    column: 'variables',
+    more: ['account_id'],
+    changed: (row, _variables, change) => changeSealedVariables(row, change),
+  }),
 
-  async webhook(query, after) {
-    const rows = await query.selectFrom('webhook').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
-    return page(
-      wholePart(rows, ({ id }) => id),
-      ({ id }) => id,
-      (row) => ({
-        value: row.secret,
-        changed: (change) => change(webhookPlace(row), row.secret),
-        save: (tx, secret) =>
-          saved(tx.query.updateTable('webhook').set({ secret }).where('id', '=', row.id).where('secret', '=', row.secret)),
-      }),
-    )
-  },
+  webhook: readTable({
+    table: 'webhook',
+    key: 'id',
+    column: 'secret',
+    more: ['account_id'],
+    changed: (row, secret, change) => change(webhookPlace(row), secret),
+  }),
 
-  async notification(query, after) {
-    const rows = await query.selectFrom('notification').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
-    return page(
-      wholePart(rows, ({ id }) => id),
-      ({ id }) => id,
-      ({ secret, ...row }) =>
-        secret === null
-          ? undefined
-          : {
-              value: secret,
-              changed: (change) => change(notificationPlace(row), secret),
-              save: (tx, sealed) =>
-                saved(
-                  tx.query
-                    .updateTable('notification')
-                    .set({ secret: sealed })
-                    .where('id', '=', row.id)
-                    .where('secret', '=', secret),
-                ),
-            },
-    )
-  },
+  notification: readTable({
+    table: 'notification',
+    key: 'id',
+    column: 'secret',
+    more: ['account_id'],
+    changed: (row, secret, change) => change(notificationPlace(row), secret),
+  }),
 
-  async 'mail-server'(query, after) {
-    const rows = await query
-      .selectFrom('mail_server')
-      .select(['account_id', 'password'])
-      .where('account_id', '>', after)
-      .orderBy('account_id')
-      .limit(PAGE)
-      .execute()
-    return page(
-      wholePart(rows, ({ account_id: id }) => id),
-      ({ account_id: id }) => id,
-      ({ account_id: id, password }) =>
-        password === null
-          ? undefined
-          : {
-              value: password,
-              changed: (change) => change(mailServerPlace({ account_id: id }), password),
-              save: (tx, sealed) =>
-                saved(
-                  tx.query
-                    .updateTable('mail_server')
-                    .set({ password: sealed })
-                    .where('account_id', '=', id)
-                    .where('password', '=', password),
-                ),
-            },
-    )
-  },
+  'mail-server': readTable({
+    table: 'mail_server',
+    key: 'account_id',
+    column: 'password',
+    more: [],
+    changed: (row, password, change) => change(mailServerPlace(row), password),
+  }),
 
-  async build(query, after) {
-    const behind = query.selectFrom('build_plan').where('build_id', '>', after).orderBy('build_id')
-    const sizes = await behind
-      .select(['build_id', bytesOf('secrets')])
-      .limit(PAGE)
-      .execute()
-    return page(
-      await readPart(
-        sizes,
-        (last) => behind.where('build_id', '<=', last.build_id).select(['build_id', 'account_id', 'secrets']).execute(),
-        (last) => last.build_id,
-      ),
-      ({ build_id: id }) => id,
-      ({ build_id: id, account_id, secrets }) =>
-        secrets === null
-          ? undefined
-          : {
-              value: secrets,
-              changed: (change) => change(buildPlace({ id, account_id }), secrets),
-              save: (tx, sealed) =>
-                saved(
-                  tx.query
-                    .updateTable('build_plan')
-                    .set({ secrets: sealed })
-                    .where('build_id', '=', id)
-                    .where('secrets', '=', secrets),
-                ),
-            },
-    )
-  },
+  build: readTable({
+    table: 'build_plan',
+    key: 'build_id',
+    column: 'secrets',
+    more: ['account_id'],
+    changed: ({ build_id: id, account_id }, secrets, change) => change(buildPlace({ id, account_id }), secrets),
+  }),
 
-  async 'build-data'(query, after) {
-    const behind = query.selectFrom('build_data').where('id', '>', after).orderBy('id')
-    const sizes = await behind
-      .select(['id', bytesOf('data')])
-      .limit(PAGE)
-      .execute()
-    return page(
-      await readPart(
-        sizes,
-        (last) => behind.where('id', '<=', last.id).selectAll().execute(),
-        (last) => last.id,
-      ),
-      ({ id }) => id,
-      (row) => ({
-        value: row.data,
-        changed: (change) => change(buildDataPlace(row), row.data),
-        save: (tx, data) =>
-          saved(tx.query.updateTable('build_data').set({ data }).where('id', '=', row.id).where('data', '=', row.data)),
-      }),
-    )
-  },
+  'build-data': readTable({
+    table: 'build_data',
+    key: 'id',
+    column: 'data',
+    more: ['account_id'],
+    changed: (row, data, change) => change(buildDataPlace(row), data),
+  }),
+
+  'signing-key': readTable({
+    table: 'signing_key',
+    key: 'id',
+    column: 'private_key',
+    more: ['account_id'],
+    changed: (row, key, change) => change(signingKeyPlace(row), key),
+  }),
+
+  authority: readTable({
+    table: 'meta',
+    key: 'key',
+    column: 'value',
+    more: [],
+    prefix: AUTHORITY_PREFIX,
+    changed: ({ key }, authority, change) => change(authorityPlace(key), authority),
+  }),
 
   async event(query, after) {
     const [build, position] = after === '' ? ['', 0] : EventCursor.parse(JSON.parse(after))
@@ -272,47 +180,6 @@ export const SEALED_ROWS: Readonly<Record<SealedKind, ReadPage>> = {
             ),
         }
       },
-    )
-  },
-
-  async 'signing-key'(query, after) {
-    const rows = await query.selectFrom('signing_key').selectAll().where('id', '>', after).orderBy('id').limit(PAGE).execute()
-    return page(
-      wholePart(rows, ({ id }) => id),
-      ({ id }) => id,
-      (row) => {
-        const { id, private_key: value } = row
-        const save = (tx: Tx, sealed: string): Promise<boolean> =>
-          saved(
-            tx.query
-              .updateTable('signing_key')
-              .set({ private_key: sealed })
-              .where('id', '=', id)
-              .where('private_key', '=', value),
-          )
-        return { value, changed: (change) => change(signingKeyPlace(row), value), save }
-      },
-    )
-  },
-
-  async authority(query, after) {
-    const rows = await query
-      .selectFrom('meta')
-      .selectAll()
-      .where('key', '>', after === '' ? AUTHORITY_PREFIX : after)
-      .where('key', 'like', `${AUTHORITY_PREFIX}%`)
-      .orderBy('key')
-      .limit(PAGE)
-      .execute()
-    return page(
-      wholePart(rows, ({ key }) => key),
-      ({ key }) => key,
-      ({ key, value }) => ({
-        value,
-        changed: (change) => change(authorityPlace(key), value),
-        save: (tx, sealed) =>
-          saved(tx.query.updateTable('meta').set({ value: sealed }).where('key', '=', key).where('value', '=', value)),
-      }),
     )
   },
 }

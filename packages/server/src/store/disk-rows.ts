@@ -1,4 +1,4 @@
-/** The tables of disks, and of jobs and checks of agents. `schema.ts` says what columns may contain. */
+/** The tables of disks, and of the jobs and checks of agents. `schema.ts` says what columns may contain. */
 import type { AgentJob, DiskState } from '@windlass/protocol'
 
 /** A disk as its agent reported it last. */
@@ -23,7 +23,7 @@ export interface DiskRow {
   removal_by: string | null
   /** What became of the requested removal. */
   removal_message: string | null
-  /** The disk is gone. The row stays for some time, so that a late report does not bring it back. */
+  /** The disk is gone. The row stays for a day, so that callers see what became of it and a late report does not bring it back. */
   removed_at: number | null
 }
 

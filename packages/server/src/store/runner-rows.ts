@@ -24,7 +24,7 @@ export interface AgentRow {
   server_url: string | null
   /** JSON: features of its last hello; null before the first, and for protocol v1. */
   features: string | null
-  /** Number of the last report of disks of `instance`. */
+  /** Number of the last report of disks among those of all processes; 0 before the first. */
   disk_seq: number
   disks_at: number | null
   /** Disks that the last report left out. */

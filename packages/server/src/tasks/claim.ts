@@ -1,5 +1,5 @@
 /** Claiming of tasks by agents: a held poll that is woken by new tasks. */
-import { defined } from '@windlass/kit'
+import { attempt, defined } from '@windlass/kit'
 import { JOBS_FEATURE, type AgentJob, type ClaimRequest, type StartTask, type Task } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { toAgentJob } from '../agents/jobs.ts'
@@ -33,8 +33,7 @@ export async function claim(app: App, agentId: string, request: ClaimRequest, si
   for (;;) {
     const dueMs = await nextDue(app, agentId)
     const tasks = request.room > 0 && dueMs <= 0 ? await claimNow(app, agentId, request.room) : []
-    const jobDueMs = takesJobs ? await nextJobDue(app, agentId) : Infinity
-    const jobs = jobDueMs <= 0 ? await claimJobsNow(app, agent) : []
+    const { jobs, jobDueMs } = takesJobs ? await claimJobsBeside(app, agent, tasks) : { jobs: [], jobDueMs: Infinity }
     const rest = until - app.clock.monotonic()
     if (tasks.length + jobs.length > 0 || rest <= 0 || signal.aborted) return { tasks, ...(jobs.length > 0 && { jobs }) }
     await watch.next(Math.min(rest, app.store.pollMs, Math.max(5, dueMs), Math.max(5, jobDueMs)), signal)
@@ -42,16 +41,31 @@ export async function claim(app: App, agentId: string, request: ClaimRequest, si
   }
 }
 
-/** Returns the time until the next job is due. Milliseconds. */
-async function nextJobDue(app: App, agentId: string): Promise<number> {
-  const now = app.clock.now()
-  const dueAt = await nextJobAt(app.store.query, agentId, now)
-  return dueAt === undefined ? Infinity : dueAt - now
+interface ClaimedJobs {
+  readonly jobs: AgentJob[]
+  /** Time until the next job is due. Milliseconds. */
+  readonly jobDueMs: number
 }
 
+/** Claims jobs. Tasks that are claimed already must reach the agent, so jobs that cannot be claimed then wait for its next call. */
+async function claimJobsBeside(app: App, agent: AgentRow, tasks: readonly Task[]): Promise<ClaimedJobs> {
+  try {
+    const now = app.clock.now()
+    const jobDueMs = ((await nextJobAt(app.store.query, agent.id, now)) ?? Infinity) - now
+    return { jobs: jobDueMs <= 0 ? await claimJobsNow(app, agent) : [], jobDueMs }
+  } catch (error) {
+    if (tasks.length === 0) throw error
+    app.log.warn({ err: error, agent: agent.name }, 'cannot claim jobs')
+    return { jobs: [], jobDueMs: Infinity }
+  }
+}
+
+/** A job that cannot be read is handed out again after its lease, and does not keep the others. */
 async function claimJobsNow(app: App, agent: AgentRow): Promise<AgentJob[]> {
   const rows = await app.store.write((tx) => claimJobs(tx, agent.id, app.clock.now()))
-  const jobs = await Promise.all(rows.map((row) => toAgentJob(app, agent, row)))
+  const jobs = await Promise.all(
+    rows.map(async (row) => attempt(app.log, `job ${row.id} of agent ${agent.name}`, () => toAgentJob(app, agent, row))),
+  )
   return jobs.filter((job) => job !== undefined)
 }
 

@@ -30,7 +30,7 @@ export async function greetAgent(app: App, agentId: string, hello: AgentHello): 
       server_url: serverUrl ?? null,
       features: JSON.stringify(hello.features),
       ...calledAt(row, now, app.timings),
-      ...(isNew && { epoch: row.epoch + 1, instance: hello.instance, fact_seq: 0, disk_seq: 0 }),
+      ...(isNew && { epoch: row.epoch + 1, instance: hello.instance, fact_seq: 0 }),
     }
     await updateAgent(tx, agentId, changes)
     tx.wake(ELECT_TOPIC)

@@ -135,23 +135,22 @@ function takesAnyAuthor(events: readonly EventName[], names: readonly EventName[
 function checkFiles(written: string, files: readonly string[]): Omit<RuleResult, 'rule'> {
   const glob = readGlob(written)
   const shown = short(glob.isNegated ? written.trim().slice(1) : written)
-  const meet = (file: string): { file: string; part: string | undefined } => ({ file, part: matchingAlternative(glob, file) })
-  const decides = files.find((file) => (matchingAlternative(glob, file) === undefined) === glob.isNegated)
-  const deciding = decides === undefined ? undefined : meet(decides)
+  const partOf = (file: string): string | undefined => {
+    const part = matchingAlternative(glob, file)
+    return part === undefined ? undefined : short(part)
+  }
+  const deciding = files.find((file) => (matchingAlternative(glob, file) === undefined) === glob.isNegated)
   // The file that decides is always among those that are shown.
-  const others = files.filter((file) => file !== decides).slice(0, MAX_SHOWN_FILES - 1)
-  const shownFiles = [...(deciding === undefined ? [] : [deciding]), ...others.map(meet)]
+  const others = files.filter((file) => file !== deciding).slice(0, MAX_SHOWN_FILES - 1)
+  const shownFiles = deciding === undefined ? others : [deciding, ...others]
   const sides = {
     value: `${files.length} changed ${files.length === 1 ? 'file' : 'files'}`,
     pattern: short(written),
-    files: shownFiles.map(({ file, part }) => ({ file: short(file), ...defined({ part: part && short(part) }) })),
+    files: shownFiles.map((file) => ({ file: short(file), ...defined({ part: partOf(file) }) })),
   }
   if (deciding !== undefined) {
-    const { file, part } = deciding
-    return {
-      ...yes(part === undefined ? `${short(file)} is outside of ${shown}.` : `${short(file)} matches ${short(part)}.`),
-      ...sides,
-    }
+    const part = partOf(deciding)
+    return { ...yes(`${short(deciding)} ${part === undefined ? `is outside of ${shown}` : `matches ${part}`}.`), ...sides }
   }
   const some = files.slice(0, 3).map(short).join(', ')
   const all = `${sides.value} (${some}${files.length > 3 ? ', …' : ''})`

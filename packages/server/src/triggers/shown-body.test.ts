@@ -16,6 +16,24 @@ test('masks the values of secret fields and the logins of URLs', () => {
   })
 })
 
+test('masks secret fields in any spelling, also numbers', () => {
+  const names = [
+    'accessToken',
+    'clientSecret',
+    'ApiKey',
+    'privateKey',
+    'secret_key',
+    'GITHUB_TOKEN',
+    'dbPassword',
+    'Authorization',
+  ]
+  const shown: unknown = JSON.parse(
+    showBody(JSON.stringify(Object.fromEntries(names.map((name, index) => [name, `hunter${index}`])))),
+  )
+  expect(shown).toEqual(Object.fromEntries(names.map((name) => [name, '*****'])))
+  expect(showBody('{"password":12345}')).toBe('{"password":"*****"}')
+})
+
 test('returns a body without secrets as it was received', () => {
   const body = '{ "ref" : "refs/heads/main",\n "tokens": 3, "token": "" }'
   expect(showBody(body)).toBe(body)

@@ -1,10 +1,15 @@
 /** The body of a delivery as users see it: without the secrets that a forge or a registry may put into it. */
 import { hideLogin, parseJson } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
-import { MASK } from '../secrets/mask.ts'
+import { MASK } from '@windlass/protocol'
 
 /** Fields whose values are credentials, whatever case and separators their names have. */
-const SECRET_FIELD = /^(?:.*[_-])?(?:token|secret|password|passwd|authorization|private[_-]?key|api[_-]?key|access[_-]?key)$/i
+const SECRET_FIELD = /(?:^|[_-])(?:token|secret|password|passwd|authorization|(?:private|api|access|secret)[_-]?key)$/i
+
+/** Also of names such as `accessToken`. */
+function isSecretField(name: string): boolean {
+  return SECRET_FIELD.test(name.replaceAll(/([a-z\d])([A-Z])/g, '$1_$2'))
+}
 
 /** Returns the text of a body with the values of secret fields and the logins of URLs masked. A body without them is returned as it is. */
 export function showBody(text: string): string {
@@ -19,7 +24,7 @@ export function showBody(text: string): string {
     if (!isRecord(value)) return value
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => {
-        const isSecret = SECRET_FIELD.test(name) && typeof inner === 'string' && inner !== ''
+        const isSecret = isSecretField(name) && (typeof inner === 'number' || (typeof inner === 'string' && inner !== ''))
         isMasked ||= isSecret
         return [name, isSecret ? MASK : mask(inner)]
       }),

@@ -6,6 +6,7 @@
 import { defined, fault } from '@windlass/kit'
 import type { AgentFact, RuntimeSpec, TaskReport } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { readUntil } from '../read-until.ts'
 import type { BuildEdit } from '../builds/lifecycle/edit.ts'
 import type { AttemptRow, WarmPairRow } from '../store/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
@@ -66,17 +67,19 @@ export async function awaitBuild(
   pairId: string,
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
 ): Promise<boolean> {
-  const until = app.clock.monotonic() + waitMs
-  using watch = app.store.watch(pairTopic(pairId))
   await app.store.write((tx) => notePair(tx, pairId, { waits_at: app.clock.now() }, app.clock.now()))
-  for (;;) {
-    const pair = await findPair(app.store.query, pairId)
-    if (pair?.status === 'taken') return true
-    if (pair === undefined || !isLive(pair)) throw fault('attempt-stale')
-    const rest = until - app.clock.monotonic()
-    if (rest <= 0 || signal.aborted) return false
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
+  return readUntil(app, {
+    topic: pairTopic(pairId),
+    waitMs,
+    signal,
+    async read() {
+      const pair = await findPair(app.store.query, pairId)
+      if (pair?.status === 'taken') return true
+      if (pair === undefined || !isLive(pair)) throw fault('attempt-stale')
+      return false
+    },
+    isDone: (isTaken) => isTaken,
+  })
 }
 
 function isLive(pair: WarmPairRow): boolean {

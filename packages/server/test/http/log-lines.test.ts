@@ -113,30 +113,36 @@ test('the recording of a terminal is closed to those who may open none, by name 
   const stream = `terminal/${'a'.repeat(24)}`
   await engine.log('step/hello', 'hello\n')
   await engine.log(stream, 'recorded\n')
-  await engine.succeed()
-  const { token } = await scene.admin.keys.create({ name: 'viewer', role: 'viewer' })
   const at = `/v1/builds/${build.id}`
   const read = (path: string, key: string): Promise<Response> =>
     fetch(scene.server.url + path, { headers: { authorization: `Bearer ${key}` } })
+  const bytes = Buffer.from('recorded\n').toString('base64')
+  const steps = engine.claimed.buildToken ?? ''
+  expect((await read(`${at}/log`, steps)).status).toBe(200)
+  expect((await read(`${at}/log?stream=${stream}`, steps)).status).toBe(403)
+  expect(await (await read(`${at}/feed`, steps)).text()).not.toContain(bytes)
+  await engine.succeed()
+  const { token: viewer } = await scene.admin.keys.create({ name: 'viewer', role: 'viewer' })
+  const { token: limited } = await scene.admin.keys.create({ name: 'limited', role: 'developer', scopes: ['build:read'] })
   const named = ['log?', 'log/lines?from=0&count=9&', 'log/search?q=recorded&', 'log/marks?'].map(
     (path) => `${at}/${path}stream=${stream}`,
   )
-  for (const path of named)
-    expect([path, (await read(path, token)).status, (await read(path, scene.adminToken)).status]).toEqual([path, 403, 200])
-  const bytes = Buffer.from('recorded\n').toString('base64')
-  for (const path of [`${at}/feed`, `${at}/follow`]) {
-    const closed = await (await read(path, token)).text()
-    expect(closed).toContain(Buffer.from('hello\n').toString('base64'))
-    expect(closed).not.toContain(bytes)
-    expect(await (await read(path, scene.adminToken)).text()).toContain(bytes)
+  for (const path of named) expect([path, (await read(path, scene.adminToken)).status]).toEqual([path, 200])
+  for (const token of [viewer, limited]) {
+    for (const path of named) expect([path, (await read(path, token)).status]).toEqual([path, 403])
+    for (const path of [`${at}/feed`, `${at}/follow`]) {
+      const closed = await (await read(path, token)).text()
+      expect(closed).toContain(Buffer.from('hello\n').toString('base64'))
+      expect(closed).not.toContain(bytes)
+      expect(await (await read(path, scene.adminToken)).text()).toContain(bytes)
+    }
+    const events = await read(`/v1/stream?topic=log:${build.id}:1:${stream}:0`, token)
+    let told = ''
+    for await (const piece of events.body ?? []) {
+      told += Buffer.from(piece).toString()
+      if (told.includes('event: problem') || told.includes('event: log')) break
+    }
+    expect(told).toMatch(/"code":"(?:forbidden|scope-missing)"/)
   }
-  const topic = `log:${build.id}:1:${stream}:0`
-  const events = await read(`/v1/stream?topic=${topic}`, token)
-  let told = ''
-  for await (const piece of events.body ?? []) {
-    told += Buffer.from(piece).toString()
-    if (told.includes('event: problem') || told.includes('event: log')) break
-  }
-  expect(told).toContain('forbidden')
-  expect((await read(`${at}/log/search?q=recorded&after=${encodeURIComponent(`1 0 ${stream}`)}`, token)).status).toBe(400)
+  expect((await read(`${at}/log/search?q=recorded&after=${encodeURIComponent(`1 0 ${stream}`)}`, viewer)).status).toBe(400)
 })

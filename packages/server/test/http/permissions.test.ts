@@ -77,10 +77,12 @@ function headersOf(credential: string | undefined): Record<string, string> {
 }
 
 const Problem = z.object({ code: z.string() })
+/** Thousands of calls use its few connections. */
+const transport = nodeTransport()
 
 /** Makes a call. Returns `let in` if the caller is authorized, whatever the result, or the code of the authorization fault. */
 async function ask(scene: HttpScene, call: { method: Method; path: string; token: string | undefined }): Promise<string> {
-  const answer = await nodeTransport()({
+  const answer = await transport({
     method: call.method,
     url: scene.server.url + call.path,
     headers: headersOf(call.token),

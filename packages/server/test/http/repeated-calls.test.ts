@@ -58,14 +58,14 @@ function breakAfterAnswer(app: App): void {
 
 /** Returns the number of rows of each table that calls of users change, except the stored answers and the records of calls. */
 async function countRows({ store: { query } }: App): Promise<Record<string, unknown>> {
-  const tables = (await query.introspection.getTables())
-    .map(({ name }) => name)
-    .filter((name) => !['reply', 'audit', 'audit_chain'].includes(name))
-  const counts = tables.map(async (name) => {
-    const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(name)}`.execute(query)
-    return [name, rows[0]?.count] as const
-  })
-  return Object.fromEntries(await Promise.all(counts))
+  const { rows: tables } = await sql<{ name: string }>`
+    select name from sqlite_master
+    where type = 'table' and name not like 'sqlite!_%' escape '!' and name not in ('reply', 'audit', 'audit_chain')`.execute(
+    query,
+  )
+  const counts = tables.map(({ name }) => sql`select ${name} as name, (select count(*) from ${sql.table(name)}) as count`)
+  const { rows } = await sql<{ name: string; count: number }>`${sql.join(counts, sql` union all `)}`.execute(query)
+  return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
 }
 
 const COMMON = { id: '', accountId: '', name: '' }
@@ -114,27 +114,25 @@ test.each(CALLS)(
   },
 )
 
-test.each(CALLS)('$name has no effect if its answer cannot be stored', async ({ prepare }) => {
-  await using scene = await openHttpScene()
-  const { app } = scene.server
-  const call = await prepare(scene)
-  const counts = await countRows(app)
-  await sql`create trigger fail_reply before insert on reply begin select raise(abort, 'no reply'); end`.execute(app.store.query)
-  expect((await send(scene, call)).status).toBeGreaterThanOrEqual(400)
-  expect(await countRows(app)).toEqual(counts)
-  await sql`drop trigger fail_reply`.execute(app.store.query)
-  const answer = await send(scene, call)
-  expect(answer).toMatchObject({ status: expect.toSatisfy((status) => status < 300), isReplay: false })
-  expect(await send(scene, call)).toEqual({ ...answer, isReplay: true })
-})
-
-test.each(CALLS)('concurrent calls of $name with one key get the same answer', async ({ prepare }) => {
-  await using scene = await openHttpScene()
-  const call = await prepare(scene)
-  const answers = await Promise.all(Array.from({ length: 5 }, () => send(scene, call)))
-  for (const { status, body } of answers) expect({ status, body }).toEqual({ status: answers[0]?.status, body: answers[0]?.body })
-  expect(answers.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
-})
+test.each(CALLS)(
+  '$name has no effect if its answer cannot be stored, and concurrent calls with one key get the same answer',
+  async ({ prepare }) => {
+    await using scene = await openHttpScene()
+    const { app } = scene.server
+    const call = await prepare(scene)
+    const counts = await countRows(app)
+    const { query } = app.store
+    await sql`create trigger fail_reply before insert on reply begin select raise(abort, 'no reply'); end`.execute(query)
+    expect((await send(scene, call)).status).toBeGreaterThanOrEqual(400)
+    expect(await countRows(app)).toEqual(counts)
+    await sql`drop trigger fail_reply`.execute(query)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => send(scene, call)))
+    const [first] = answers
+    expect(first).toMatchObject({ status: expect.toSatisfy((status) => status < 300) })
+    for (const { status, body } of answers) expect({ status, body }).toEqual({ status: first?.status, body: first?.body })
+    expect(answers.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
+  },
+)
 
 test.each([
   { path: '/v1/keys', body: { name: 'second', role: 'developer' }, whose: 'whoami' },

@@ -1,7 +1,7 @@
 /** Checks of agents: their request, their report, and the health of runtimes. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { JOBS_FEATURE, type AgentJob } from '@windlass/protocol'
+import { DoctorReport, JOBS_FEATURE, type AgentJob } from '@windlass/protocol'
 import { putDoctorReport, requestChecks, showChecks } from '../../src/agents/checks.ts'
 import { takeJobReport } from '../../src/agents/jobs.ts'
 import type { App } from '../../src/app.ts'
@@ -81,6 +81,9 @@ describe.each(DATABASES)('checks of agents on $name', ({ open }) => {
     expect(await codesOf(app)).toContain('check-failed')
     clock.advance(25 * 3_600_000)
     await callOfAgents(app)
+    expect(await codesOf(app)).not.toContain('check-failed')
+    const { findings } = DoctorReport.parse({ findings: [{ ...FAILED, runtime: 'other' }] })
+    await putDoctorReport(app, 'agent', { findings, by: 'jo' })
     expect(await codesOf(app)).not.toContain('check-failed')
   })
 

@@ -1,6 +1,8 @@
 /** What the complete form of a build says about its steps, its waits and its commit. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { EngineEventBody } from '@windlass/protocol'
+import { describeBuild } from '@windlass/plan'
+import { BuildQuery, type EngineEventBody } from '@windlass/protocol'
+import { listBuildPage } from '../../src/builds/list/list-builds.ts'
 import { elect } from '../../src/builds/schedule/elect.ts'
 import { ended, openScene, runAttempt, say, show, started, stepDone, submit, writeLog } from '../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
@@ -60,7 +62,11 @@ describe.each(DATABASES)('facts of builds on $name', ({ open }) => {
     const skipped = { status: 'skipped', reason: 'condition-false', hint: undefined, exitCode: undefined, try: 0 }
     await say(app, key, failed('deploy', skipped), ended('error', { reason: 'step-failed', step: 'unit' }))
     const shown = await show(app, build.id)
-    expect(shown).toMatchObject({ status: 'error', blame: 'test' })
+    expect(shown).toMatchObject({ status: 'error', blame: 'test', why: 'exit code 1' })
+    const [listed] = (await listBuildPage(app, BuildQuery.parse({ limit: 1 }), undefined)).items
+    expect(listed).toMatchObject({ id: build.id, blame: 'test', why: 'exit code 1' })
+    expect(listed).not.toHaveProperty('steps')
+    expect(listed && describeBuild(listed)).toBe(describeBuild(shown))
     expect(shown.git).toMatchObject({ commitUrl: 'https://forge.test/c/1', commitMessage: 'Add a cache\n\nLong.', pullRequest })
     const steps = Object.fromEntries((shown.steps ?? []).map((step) => [step.name, step]))
     expect(steps['test']).toMatchObject({

@@ -73,6 +73,37 @@ describe.each(DATABASES)('usage of steps on $name', ({ open }) => {
     expect((await readUsage(app, build.id, { step: 'two' })).steps).toHaveLength(1)
   })
 
+  test('returns when the debugger held a step, and none for approvals', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openScene(app)
+    const build = await submit(scene)
+    const key = await runAttempt(scene, build)
+    await say(
+      app,
+      key,
+      started,
+      { type: 'step.started', step: 'one', try: 1 },
+      { type: 'step.waiting', step: 'one', reason: 'debugger', phase: 'before' },
+      { type: 'step.started', step: 'one', try: 1 },
+      { type: 'step.started', step: 'two', try: 1 },
+      { type: 'step.waiting', step: 'two', reason: 'approval' },
+      { type: 'step.waiting', step: 'one', reason: 'debugger', phase: 'after' },
+    )
+    const expected = { step: 'one', attempt: 1, points: [], phases: [] }
+    expect((await readUsage(app, build.id, {})).steps).toEqual([{ ...expected, holds: [{ from: 3, to: 4 }, { from: 7 }] }])
+    await say(app, key, { type: 'step.finished', step: 'one', try: 1, status: 'success', members: {}, exports: [] })
+    expect((await readUsage(app, build.id, {})).steps).toEqual([
+      {
+        ...expected,
+        holds: [
+          { from: 3, to: 4 },
+          { from: 7, to: 8 },
+        ],
+      },
+    ])
+  })
+
   test('joins points so that at most 200 remain, and keeps the highest memory', async () => {
     await using held = await openTestApp(database)
     const { app } = held

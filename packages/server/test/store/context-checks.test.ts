@@ -117,7 +117,9 @@ describe.each(DATABASES)('checks of contexts on $name', ({ open }) => {
     clock.advance(1000)
     await addRegistry(app)
     await checkContext(app, 'images', NOW)
-    expect(await showContextChecks(app, 'images')).toMatchObject([{ state: 'running', result: { identity: 'ci', isOutdated: true } }])
+    expect(await showContextChecks(app, 'images')).toMatchObject([
+      { state: 'running', result: { identity: 'ci', isOutdated: true } },
+    ])
   })
 
   test('a check of an agent that stops ends with a reason, and so does one that fails twice (E31)', async () => {
@@ -164,16 +166,24 @@ describe.each(DATABASES)('checks of contexts on $name', ({ open }) => {
     const scene = await openChecks(app)
     for (const type of ['config', 'secret', 'yaml', 'secret-yaml'] as const) {
       await addContext(app, type, type, { A: '1' })
-      await expect(checkContext(app, type, NOW)).rejects.toMatchObject({ code: 'context-not-checkable', message: expect.stringContaining(type) })
+      await expect(checkContext(app, type, NOW)).rejects.toMatchObject({
+        code: 'context-not-checkable',
+        message: expect.stringContaining(type),
+      })
     }
     await addContext(app, 'team', 'secret-store', { resourceName: 'team', runtime: 'prod' })
-    await expect(checkContext(app, 'team', { ...NOW, runtime: 'local' })).rejects.toMatchObject({ code: 'context-of-other-runtime' })
+    await expect(checkContext(app, 'team', { ...NOW, runtime: 'local' })).rejects.toMatchObject({
+      code: 'context-of-other-runtime',
+    })
     await expect(checkContext(app, 'team', NOW)).rejects.toMatchObject({ code: 'runtime-unknown' })
     await expect(checkContext(app, 'none', NOW)).rejects.toMatchObject({ code: 'not-found' })
     await addRegistry(app)
     await expect(checkContext(app, 'images', { ...NOW, runtime: 'none' })).rejects.toMatchObject({ code: 'runtime-unknown' })
     await greet(scene, [JOBS_FEATURE])
-    await expect(checkContext(app, 'images', NOW)).rejects.toMatchObject({ code: 'conflict', hint: expect.stringContaining('Upgrade') })
+    await expect(checkContext(app, 'images', NOW)).rejects.toMatchObject({
+      code: 'conflict',
+      hint: expect.stringContaining('Upgrade'),
+    })
     clock.advance(10 * 60_000)
     await expect(checkContext(app, 'images', NOW)).rejects.toMatchObject({ code: 'agent-not-connected' })
     expect(await showContextChecks(app, 'images')).toEqual([])
@@ -222,7 +232,9 @@ describe.each(DATABASES)('checks of contexts on $name', ({ open }) => {
     await addContext(app, 'vault', 'secret-store', { url: 'https://vault.example.com', token: 'hvs.token', path: 'team/app' })
     await addContext(app, 'vault.eu', 'secret-store', { url: 'https://vault.example.eu', token: 'hvs.other' })
     await addContext(app, 'shell', 'git', { url: 'git@git.example.com', sshPrivateKey: 'PRIVATE KEY' })
-    const commands = ['echo ${{secrets.vault.TOKEN}} ${{ secrets.vault.team/other@PIN }} ${{secrets.vault.eu.x@Y}} ${{secrets.vault.TOKEN}}']
+    const commands = [
+      'echo ${{secrets.vault.TOKEN}} ${{ secrets.vault.team/other@PIN }} ${{secrets.vault.eu.x@Y}} ${{secrets.vault.TOKEN}}',
+    ]
     const document = `version: '1.0'\nsteps:\n  one: {image: alpine, commands: ${JSON.stringify(commands)}}\n`
     await putPipeline(app, { input: PipelineInput.parse({ name: 'demo/app', document }), precondition: {} })
     const targetOf = async (name: string): Promise<unknown> => {

@@ -1,4 +1,5 @@
-import { ContextInput, PipelineInput, type Context } from '@windlass/protocol'
+import { newId } from '@windlass/kit'
+import { ContextInput, CronTriggerInput, PipelineInput, TriggerInput, type Context } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/app.ts'
 import { claimAttempt } from '../../src/builds/engine/engine-claim.ts'
@@ -6,7 +7,9 @@ import { showContext } from '../../src/contexts/context-use.ts'
 import { putContext } from '../../src/contexts/contexts.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putProject } from '../../src/pipelines/projects.ts'
-import { findPipeline, listPipelinesById } from '../../src/store/account/pipelines.ts'
+import { findPipeline, listPipelinesById, savePipeline } from '../../src/store/account/pipelines.ts'
+import { createCronTrigger } from '../../src/triggers/cron/cron-triggers.ts'
+import { createTrigger } from '../../src/triggers/triggers.ts'
 import { DATABASES, openTestApp, type Database } from '../support/stores.ts'
 import { HELLO, openScene, PROTOCOL, startAttempt, submit, type Scene } from '../support/scene.ts'
 
@@ -50,7 +53,7 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  test('names the pipelines that use a context, and who wrote it last', async () => {
+  test('names the pipelines and triggers that use a context, and who wrote it last', async () => {
     await using held = await openTestApp(database)
     const { app } = held
     const input = ContextInput.parse({ name: 'my_registry', type: 'registry', data: { domain: 'registry.example.com' } })
@@ -63,18 +66,58 @@ describe.each(DATABASES)('contexts and pipelines on $name', ({ open }) => {
       'team/longer': step('registry: my_registry2'),
       'team/similar': step('registry: myXregistry'),
       'team/prose': step('title: pushes to my_registry at night'),
+      'team/dashed': step('title: not-my_registry'),
+      'team/tagged': step('image: app:my_registry'),
     }
     for (const [name, document] of Object.entries(documents))
       await putPipeline(app, {
         input: PipelineInput.parse({ name, document, ...(name === 'team/imported' && { contexts: ['my_registry'] }) }),
         precondition: {},
       })
+    const trigger = { pipeline: 'team/longer', repo: 'acme/app', events: ['push'] }
+    await createTrigger(app, { input: TriggerInput.parse({ ...trigger, name: 'variables', contexts: ['my_registry'] }) })
+    await createTrigger(app, { input: TriggerInput.parse({ ...trigger, name: 'login', context: 'my_registry' }) })
+    await createTrigger(app, { input: TriggerInput.parse({ ...trigger, name: 'other', contexts: ['my_registry2'] }) })
+    const cron = { pipeline: 'team/longer', name: 'nightly', message: 'night', expression: '@daily', contexts: ['my_registry'] }
+    await createCronTrigger(app, { input: CronTriggerInput.parse(cron) })
     expect(await showContext(app, 'my_registry')).toMatchObject({
       changedBy: 'mira',
-      usedBy: { total: 3, pipelines: ['team/imported', 'team/listed', 'team/quoted'] },
+      usedBy: {
+        total: 6,
+        pipelines: ['team/imported', 'team/listed', 'team/quoted'],
+        triggers: ['team/longer#login', 'team/longer#variables', 'team/longer#nightly'],
+      },
     })
     await putContext(app, { input, mustBeNew: false, by: 'jo' })
     expect(await showContext(app, 'my_registry')).toMatchObject({ changedBy: 'jo' })
+  })
+
+  test('finds the pipelines that use a context also among large documents', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const input = ContextInput.parse({ name: 'reg', type: 'registry', data: { domain: 'registry.example.com' } })
+    await putContext(app, { input, mustBeNew: true, by: 'mira' })
+    await putPipeline(app, { input: PipelineInput.parse({ name: 'large', document: 'steps: {}' }), precondition: {} })
+    const row = await findPipeline(app.store.query, app.accountId, 'large')
+    if (row === undefined) throw new Error('no pipeline')
+    const document = `# ${'x'.repeat(1_000_000)}\nsteps: { push: { type: push, registry: reg } }\n`
+    const names = Array.from({ length: 20 }, (_, index) => `large-${10 + index}`)
+    for (const name of names)
+      await app.store.write((tx) => savePipeline(tx, { ...row, id: newId(app.clock.now()), name, document }))
+    expect(await showContext(app, 'reg')).toMatchObject({ usedBy: { total: names.length, pipelines: names } })
+  })
+
+  test('counts all pipelines that use a context, and names at most 100 of them', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    await putContext(app, { input: ContextInput.parse({ name: 'shared', type: 'config', data: {} }), mustBeNew: true })
+    for (let n = 0; n < 103; n += 1) {
+      const input = PipelineInput.parse({ name: `many/p${n}`, document: 'steps: {}', contexts: ['shared'] })
+      await putPipeline(app, { input, precondition: {} })
+    }
+    const { usedBy } = await showContext(app, 'shared')
+    expect(usedBy).toMatchObject({ total: 103, triggers: [] })
+    expect(new Set(usedBy?.pipelines).size).toBe(100)
   })
 
   test('provides variables from all four types of shared configuration, the secret ones as secrets (P132)', async () => {

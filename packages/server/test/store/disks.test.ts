@@ -5,6 +5,7 @@ import {
   DISKS_FEATURE,
   DiskQuery,
   JOBS_FEATURE,
+  MAX_REPORTED_DISKS,
   type AgentJob,
   type Disk,
   type DiskFacts,
@@ -149,6 +150,36 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
     expect(await list(app)).toMatchObject({ problems: [], notReported: 4 })
   })
 
+  test('an agent cannot fill the database with disks that come and go', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openDisks(app)
+    const count = async (): Promise<number> => (await app.store.query.selectFrom('disk').select('id').execute()).length
+    const many = (from: string, more: Partial<DiskFacts>): DiskFacts[] =>
+      Array.from({ length: MAX_REPORTED_DISKS }, (_, index) => disk(`${from}-${index}`, more))
+    const failed = [{ runtime: '', message: 'No answer.' }]
+    for (const seq of [1, 2, 3, 4]) await tellDisks(scene, seq, many(`removed-${seq}`, { state: 'removing' }))
+    expect(await count()).toBeLessThanOrEqual(3 * MAX_REPORTED_DISKS)
+    for (const seq of [5, 6, 7, 8]) await tellDisks(scene, seq, many(`unread-${seq}`, {}), { failed })
+    expect(await count()).toBeLessThanOrEqual(3 * MAX_REPORTED_DISKS)
+    const long = Array.from({ length: 1000 }, (_, index) => ({ runtime: `r${index}`, message: 'x'.repeat(1000) }))
+    await tellDisks(scene, 9, [], { failed: long })
+    const stored = await app.store.query.selectFrom('agent').select('disks_failed').execute()
+    expect(JSON.stringify(stored).length).toBeLessThan(100_000)
+    expect((await list(app)).problems[0]).toMatchObject({ runtime: 'r0' })
+  })
+
+  test('finds a disk by its id although another one has this id as its name', async () => {
+    await using held = await openTestApp(database)
+    const { app } = held
+    const scene = await openDisks(app)
+    await tellDisks(scene, 1, [disk('wanted')])
+    const id = (await show(app, 'wanted'))?.id ?? ''
+    await tellDisks(scene, 2, [disk('wanted'), disk(id)])
+    await removeDisk(app, id, byAdmin)
+    expect(await jobsOf(scene)).toMatchObject([{ kind: 'remove-disk', name: 'wanted' }])
+  })
+
   test('a connected agent keeps its disks, and the successor of a silent one gets them', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held
@@ -222,6 +253,25 @@ describe.each(DATABASES)('disks on $name', ({ open }) => {
       build: { number: build.number },
     })
     expect(shown).not.toHaveProperty('removal')
+    await tellDisks(scene, 2, [disk('busy', { state: 'in-use', buildId: build.id })])
+    expect(await show(app, 'busy')).toMatchObject({ message: 'The removal was refused: A build uses the disk.' })
+    await tellDisks(scene, 3, [disk('busy')])
+    expect(await show(app, 'busy')).not.toHaveProperty('message')
+  })
+
+  test('the successor of an agent carries out a removal that was requested from it', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const scene = await openDisks(app)
+    const { id } = await createAgent(app, { name: 'other', runtimes: [] })
+    const other = await restart({ ...scene, agentId: id })
+    await tellDisks(scene, 1, [disk('shared')])
+    await removeDisk(app, 'shared', byAdmin)
+    clock.advance(10 * 60_000)
+    await greetAgent(app, id, { ...PROTOCOL, features: FEATURES, executor: 'kubernetes', instance: other.instance, attempts: [] })
+    await tellDisks(other, 1, [disk('shared')])
+    expect(await list(app)).toMatchObject({ items: [{ agent: 'other', state: 'removing', removal: { requestedBy: 'mira' } }] })
+    expect(await jobsOf(other)).toMatchObject([{ kind: 'remove-disk', name: 'shared', uid: 'uid-of-shared' }])
   })
 
   test('says why the agent could not remove a disk, and lets it try again', async () => {

@@ -118,6 +118,14 @@ describe.each(DATABASES)('$name', ({ name, open }) => {
     const items = page.events.flatMap(({ event, data }) => (event === 'event' ? [data.item] : []))
     const { items: all } = await scene.admin.builds.feed(build.id)
     expect(items).toEqual(all.filter(({ kind }) => kind === 'event'))
+    const paged = []
+    for (let after = 0, isRead = false; !isRead;) {
+      const { items: some, next } = await scene.admin.builds.feed(build.id, { query: { after, limit: 2, logs: false } })
+      paged.push(...some)
+      isRead = some.length === 0
+      after = next
+    }
+    expect(paged).toEqual(items)
     const sizes = new Map(
       page.events.flatMap(({ event, data }) =>
         event === 'heads' ? data.streams.map(({ stream, bytes, lines }) => [stream, [bytes, lines]] as const) : [],

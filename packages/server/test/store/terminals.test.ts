@@ -75,6 +75,20 @@ describe.each(DATABASES)('$name', ({ open }) => {
     expect(seqs).toEqual(Array.from({ length: seqs.length }, (_, index) => 9 - seqs.length + index))
   })
 
+  test('no more is kept of a terminal whose program wrote many small parts before', async () => {
+    await using scene = await openHttpScene(await database.fresh())
+    const opened = await openTerminal(scene)
+    await using shell = opened.shell
+    const small = 1_320
+    for (let n = 0; n < small; n += 1) await shell.say('x'.repeat(150))
+    await scene.admin.debug.sendInput(opened.build, opened.record.id, { seq: 1, parts: [], ackSeq: small })
+    for (let n = 0; n < 5; n += 1) await shell.say('y'.repeat(32_768))
+    await shell.say('the last.')
+    const { text } = await read(scene, opened, 'the last.')
+    expect(text.length).toBeLessThan(235_000)
+    expect(text.match(/y/g)).toHaveLength(5 * 32_768)
+  })
+
   test('retention deletes the output of a terminal an hour after its end (P160)', async () => {
     const clock = manualClock(Date.now())
     await using scene = await openHttpScene({ ...(await database.fresh()), clock })

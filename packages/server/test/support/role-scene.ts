@@ -36,15 +36,20 @@ export async function openPipelines(scene: HttpScene, names: readonly PipelineNa
 
 /** Creates those of the pipelines and triggers that do not exist. */
 export async function putPipelines(admin: ApiClient, names: readonly PipelineName[]): Promise<void> {
+  const [pipelines, git, cron, events] = await Promise.all([
+    admin.pipelines.list(),
+    admin.triggers.list(),
+    admin.cronTriggers.list(),
+    admin.eventTriggers.list(),
+  ])
+  const isMissing = ({ items }: { readonly items: readonly { readonly pipeline: string }[] }, pipeline: string): boolean =>
+    !items.some((one) => one.pipeline === pipeline)
   for (const name of names) {
-    await admin.pipelines.put(name, { name, document: HELLO })
+    if (!pipelines.items.some((one) => one.name === name)) await admin.pipelines.create({ name, document: HELLO })
     const of = { pipeline: name, name: 'own' }
-    const { items: git } = await admin.triggers.list({ query: { pipeline: name } })
-    if (git.length === 0) await admin.triggers.create({ ...of, repo: 'acme/app', events: ['push'] })
-    const { items: cron } = await admin.cronTriggers.list({ query: { pipeline: name } })
-    if (cron.length === 0) await admin.cronTriggers.create({ ...of, message: 'yearly', expression: '@yearly' })
-    const { items: events } = await admin.eventTriggers.list({ query: { pipeline: name } })
-    if (events.length === 0) await admin.eventTriggers.create({ ...of, type: 'registry', image: 'acme/base' })
+    if (isMissing(git, name)) await admin.triggers.create({ ...of, repo: 'acme/app', events: ['push'] })
+    if (isMissing(cron, name)) await admin.cronTriggers.create({ ...of, message: 'yearly', expression: '@yearly' })
+    if (isMissing(events, name)) await admin.eventTriggers.create({ ...of, type: 'registry', image: 'acme/base' })
   }
 }
 
@@ -66,13 +71,15 @@ export async function addAccounts(
 }
 
 const Problem = z.object({ code: z.string(), detail: z.string() })
+/** Thousands of calls use its few connections. */
+const transport = nodeTransport()
 /** Message for a resource that the caller must not know. */
 export const HIDDEN = fault('not-found').message
 
 /** Returns `hidden`, `forbidden`, or `let in`, whatever the result of the call. */
 export async function ask(scene: HttpScene, { method, path }: Pick<Route, 'method' | 'path'>, token: string): Promise<string> {
   const gone = new AbortController()
-  const answer = await nodeTransport()({
+  const answer = await transport({
     method,
     url: scene.server.url + path,
     headers: { authorization: `Bearer ${token}` },

@@ -2,13 +2,15 @@
 import { rm } from 'node:fs/promises'
 import { manualClock, silentLog, systemClock, type ManualClock } from '@windlass/kit'
 import pg from 'pg'
-import { startPostgres, type Postgres } from '../../../../e2e/support/postgres.ts'
+import { inject } from 'vitest'
+import { startPostgres } from '../../../../e2e/support/postgres.ts'
 import type { App } from '../../src/app.ts'
 import { openMetrics } from '../../src/metrics.ts'
 import { openApp } from '../../src/open-app.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { ServerOptions } from '../../src/settings.ts'
 import { memoryFolder } from '../../../../e2e/support/memory-folder.ts'
+import { putEmptyDatabase } from './empty-database.ts'
 
 export interface Database extends AsyncDisposable {
   readonly name: string
@@ -23,35 +25,67 @@ export const DATABASES = [
 
 async function openSqlite(): Promise<Database> {
   const folders = new Folders()
-  return { name: 'SQLite', fresh: async () => ({ dataDir: await folders.make() }), [Symbol.asyncDispose]: () => folders.remove() }
+  return {
+    name: 'SQLite',
+    async fresh({ isBare = false } = {}) {
+      const dataDir = await folders.make()
+      if (!isBare) await putEmptyDatabase(dataDir)
+      return { dataDir }
+    },
+    [Symbol.asyncDispose]: () => folders.remove(),
+  }
 }
 
+/** Opens databases on the PostgreSQL that the files of a group share, or on an own one in groups where few files use it. */
 async function openPostgres(): Promise<Database> {
   const folders = new Folders()
-  const postgres: Postgres = await startPostgres({ isDurable: false })
-  const admin = new pg.Client({ connectionString: postgres.url })
+  const shared = inject('sharedPostgres')
+  const own = shared === undefined ? await startPostgres({ isDurable: false }) : undefined
+  const url = shared ?? own?.url ?? ''
+  const admin = new pg.Client({ connectionString: url })
   await admin.connect()
-  const urlOf = (name: string): string => Object.assign(new URL(postgres.url), { pathname: `/${name}` }).href
-  // Every database is a copy of one that already has its tables.
-  await admin.query('create database empty')
-  const parts = { clock: systemClock, log: silentLog, metrics: openMetrics() }
-  const store = await openStore({ dataDir: await folders.make(), databaseUrl: urlOf('empty'), ...parts })
-  await store.close()
-  let databases = 0
+  await ensureTemplate(admin, url)
+  const names: string[] = []
   return {
     name: 'PostgreSQL',
     async fresh({ isBare = false } = {}) {
-      databases += 1
-      const name = `test_${databases}`
-      await admin.query(`create database ${name}${isBare ? '' : ' template empty'} strategy file_copy`)
-      return { dataDir: await folders.make(), databaseUrl: urlOf(name) }
+      const name = `test_${process.pid}_${(databases += 1)}`
+      names.push(name)
+      await admin.query(`create database ${name}${isBare ? '' : ` template ${TEMPLATE}`} strategy file_copy`)
+      return { dataDir: await folders.make(), databaseUrl: urlOf(url, name) }
     },
     async [Symbol.asyncDispose]() {
+      if (own === undefined) for (const name of names) await admin.query(`drop database ${name} with (force)`)
       await admin.end()
-      await postgres.close()
+      await own?.close()
       await folders.remove()
     },
   }
+}
+
+/** Databases that this process has made. */
+let databases = 0
+
+/** A database with the tables of the server and without rows. The databases of tests are copies of it. */
+const TEMPLATE = 'empty'
+
+/** Makes the template if no process has. */
+async function ensureTemplate(admin: pg.Client, postgres: string): Promise<void> {
+  await admin.query('select pg_advisory_lock(1)')
+  const { rowCount } = await admin.query('select from pg_database where datname = $1', [TEMPLATE])
+  if (rowCount === 0) {
+    await admin.query(`create database ${TEMPLATE}`)
+    const folders = new Folders()
+    const parts = { clock: systemClock, log: silentLog, metrics: openMetrics() }
+    const store = await openStore({ dataDir: await folders.make(), databaseUrl: urlOf(postgres, TEMPLATE), ...parts })
+    await store.close()
+    await folders.remove()
+  }
+  await admin.query('select pg_advisory_unlock(1)')
+}
+
+function urlOf(postgres: string, name: string): string {
+  return Object.assign(new URL(postgres), { pathname: `/${name}` }).href
 }
 
 class Folders {

@@ -58,13 +58,12 @@ export async function removeUnusedDisks(options: UnusedDisksOptions): Promise<Su
 /** Reads the volume again: it must still be unused, and the claim that it names must be gone. */
 async function requestRemoval(options: UnusedDisksOptions, name: string): Promise<Verdict | 'changed'> {
   const { kube, clock, rules, dryRun, signal } = options
-  let verdict: Verdict = 'remove'
-  const keeps = (volume: Volume): string | undefined => {
-    verdict = judgeDisk(readDisk(volume), rules, clock.now())
+  const keeps = (volume: Volume): Exclude<Verdict, 'remove'> | undefined => {
+    const verdict = judgeDisk(readDisk(volume), rules, clock.now())
     return verdict === 'remove' ? undefined : verdict
   }
-  const { outcome } = await requestDiskRemoval({ kube, clock, name, keeps, dryRun, signal })
-  if (outcome === 'kept') return verdict
+  const { outcome, why } = await requestDiskRemoval({ kube, clock, name, keeps, dryRun, signal })
+  if (why !== undefined) return why
   if (outcome === 'in-use') return 'in-use'
   return outcome === 'requested' ? 'remove' : 'changed'
 }

@@ -16,7 +16,8 @@ export function diskFactsOf(volume: Volume, nodes: ReadonlySet<string> | undefin
   return {
     uid: metadata.uid ?? metadata.name,
     name: metadata.name,
-    sizeBytes: Math.floor(storageBytes(spec.capacity.storage)),
+    // Shared file systems state sizes that no number here holds.
+    sizeBytes: Math.min(Math.floor(storageBytes(spec.capacity.storage)), Number.MAX_SAFE_INTEGER),
     storageClass: spec.storageClassName,
     uses: mountCountOf(volume),
     ...stateOf(volume, nodes),

@@ -8,27 +8,35 @@ import { isClaimed } from './disk.ts'
 import { NOTE } from './notes.ts'
 import { isDoomed, toVolume, type Volume } from './volume.ts'
 
-export interface RemovalRequest {
+interface RemovalRequest<Why extends string> {
   readonly kube: Kube
   readonly clock: Clock
   /** Name of the volume. */
   readonly name: string
   /** Why the disk must be kept, judged by its current state. Undefined if it may be removed. */
-  readonly keeps: (volume: Volume) => string | undefined
+  readonly keeps: (volume: Volume) => Why | undefined
   /** Changes nothing. */
   readonly dryRun?: boolean
   readonly signal: AbortSignal
 }
 
-export interface RemovalAnswer {
+interface RemovalAnswer<Why extends string> {
   /** `kept`: `keeps` has a reason. `changed`: another process changed the volume at the same time. */
   readonly outcome: 'requested' | 'in-use' | 'kept' | 'changed' | 'gone'
-  readonly why?: string
+  /** The reason of `kept`. */
+  readonly why?: Why
   readonly volume?: Volume
 }
 
 /** Reads the volume again and requests its removal unless it is in use. A repeated request changes nothing. Throws faults of the cluster. */
-export async function requestDiskRemoval({ kube, clock, name, keeps, dryRun, signal }: RemovalRequest): Promise<RemovalAnswer> {
+export async function requestDiskRemoval<Why extends string>({
+  kube,
+  clock,
+  name,
+  keeps,
+  dryRun,
+  signal,
+}: RemovalRequest<Why>): Promise<RemovalAnswer<Why>> {
   const ref = { kind: 'PersistentVolume', name } as const
   const found = await kube.find(ref, signal)
   if (found === undefined) return { outcome: 'gone' }

@@ -62,8 +62,8 @@ export function isDoomed({ metadata, spec }: Volume): boolean {
   )
 }
 
-const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi']
-const DECIMAL = ['k', 'M', 'G', 'T', 'P']
+const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
+const DECIMAL = ['k', 'M', 'G', 'T', 'P', 'E']
 
 /** Returns a Kubernetes quantity of storage in bytes; 0 if it is invalid. */
 export function storageBytes(quantity: string): number {

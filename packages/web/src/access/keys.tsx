@@ -14,6 +14,7 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
@@ -21,7 +22,7 @@ import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
-import { useHidden } from './allowed.ts'
+import { useHidden } from '../shell/use-off.ts'
 import { accessQueries } from './queries.ts'
 
 /** How often the list is read while it is shown: uses are reported within a minute. Milliseconds. */
@@ -77,7 +78,7 @@ export function Keys(): ReactElement {
           onClose={() => setRevoked(undefined)}
         >
           <p>Calls with it are refused within 3 seconds on every server. This cannot be undone.</p>
-          <Command text={`windlass delete key ${revoked.name}`} />
+          <Command text={sh`windlass delete key ${revoked.name}`} />
         </Question>
       )}
     </div>
@@ -138,6 +139,8 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
   const [scopes, setScopes] = useState<readonly string[]>([])
   const [days, setDays] = useState('90')
   const [owner, setOwner] = useState('')
+  // A call whose answer was lost must be the same when it is tried again.
+  const [openedAt] = useState(now)
   const users = useQuery({ ...accessQueries.users(), enabled: mayManage })
   const make = useMutation({
     mutationFn: () =>
@@ -145,7 +148,7 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
         name: name.trim(),
         role,
         ...(scopes.length > 0 && { scopes: SCOPES.filter((scope): scope is Scope => scopes.includes(scope)) }),
-        ...(days !== '' && { expiresAt: now() + Number(days) * DAY_MS }),
+        ...(days !== '' && { expiresAt: openedAt + Number(days) * DAY_MS }),
         ...(owner !== '' && { owner }),
       }),
     onSuccess: ({ name: made, token }) => {
@@ -199,7 +202,7 @@ function NewKey({ onDone, onClose }: NewKeyProps): ReactElement {
         onChange={setScopes}
       />
       {make.error !== null && <Problem error={make.error} />}
-      <Command text={`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
+      <Command text={sh`windlass create key ${name.trim() || 'NAME'} --role ${role}`} />
     </Dialog>
   )
 }

@@ -11,6 +11,7 @@ import { Loading } from '../parts/loading.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
@@ -18,7 +19,7 @@ import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { tell } from '../shell/toasts.tsx'
-import { useHidden, useOff } from './allowed.ts'
+import { useHidden, useOff } from '../shell/use-off.ts'
 import { NewPerson, RoleDialog } from './person-dialogs.tsx'
 import { accessQueries } from './queries.ts'
 import { Teams } from './teams.tsx'
@@ -138,11 +139,11 @@ function PersonActions({ user, off, onInvited }: PersonActionsProps): ReactEleme
         }
         groups={[
           [
-            { label: 'Change the role', off, note: `windlass set role ${name} ROLE`, onChoose: () => setOpen('role') },
+            { label: 'Change the role', off, note: sh`windlass set role ${name} ROLE`, onChoose: () => setOpen('role') },
             {
               label: 'Invite again',
               off: off ?? noInvitation,
-              note: `windlass invite ${name}`,
+              note: sh`windlass invite ${name}`,
               onChoose: () => run(client.users.invite(name).then(({ code }) => onInvited(name, code))),
             },
           ],
@@ -154,7 +155,7 @@ function PersonActions({ user, off, onInvited }: PersonActionsProps): ReactEleme
               label: 'Delete',
               off,
               tone: 'danger' as const,
-              note: `windlass delete user ${name}`,
+              note: sh`windlass delete user ${name}`,
               onChoose: () => setOpen('delete'),
             },
           ],

@@ -16,6 +16,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { useAway } from '../shell/away-bar.tsx'
 
@@ -107,7 +108,9 @@ export function NewPerson({ onDone, onClose }: NewPersonProps): ReactElement {
       <Field label="Name as it is shown" value={displayName} onChange={(event) => setDisplayName(event.target.value)} />
       <RoleField role={role} onChange={setRole} />
       {add.error !== null && <Problem error={add.error} />}
-      <Command text={`windlass create ${kind === 'user' ? 'user' : 'service-account'} ${name.trim() || 'NAME'} --role ${role}`} />
+      <Command
+        text={sh`windlass create ${kind === 'user' ? 'user' : 'service-account'} ${name.trim() || 'NAME'} --role ${role}`}
+      />
     </Dialog>
   )
 }

@@ -10,6 +10,7 @@ import { Field } from '../parts/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -139,7 +140,9 @@ function TeamDialog({ team, users, onClose }: TeamDialogProps): ReactElement {
       {store.error !== null && <Problem error={store.error} />}
       <Command
         text={
-          team === undefined ? `windlass create team ${name.trim() || 'NAME'} --role ${role}` : `windlass get teams ${team.name}`
+          team === undefined
+            ? sh`windlass create team ${name.trim() || 'NAME'} --role ${role}`
+            : sh`windlass get teams ${team.name}`
         }
       />
     </Dialog>

@@ -12,6 +12,7 @@ import { Empty } from '../parts/empty.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { When } from '../parts/when.tsx'
@@ -213,7 +214,7 @@ function DecisionBar({ items, onDone }: DecisionBarProps): ReactElement {
         <span>{plural(items.length, 'approval')} selected</span>
       </div>
       {items.map(({ build, step }) => (
-        <Command key={`${build.id}/${step}`} text={`windlass approve ${build.id}${step === '' ? '' : ` ${step}`}`} />
+        <Command key={`${build.id}/${step}`} text={sh`windlass approve ${build.id} ${step === '' ? [] : [step]}`} />
       ))}
     </div>
   )

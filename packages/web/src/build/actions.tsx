@@ -5,13 +5,12 @@ import { Bug, Ellipsis, RotateCw, Square } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
-import { copyText } from '../parts/copy.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
+import { sh } from '../parts/shell.ts'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
-import { tell } from '../shell/toasts.tsx'
+import { copyAndTell, tell } from '../shell/toasts.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { copySummary } from './copy-summary.ts'
 import { toggleEndNotice, useIsWatched } from './notify-end.ts'
@@ -28,12 +27,10 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
   const [isAsking, setIsAsking] = useState(false)
   const [, go] = useLocation()
   const restart = useRestart(build)
-  const state = useSession()
-  const away = useAway()
+  const forbidden = useOff('end-builds')
   const isFinal = isFinalBuild(build.status)
   const isWatched = useIsWatched(build.id)
-  const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'end-builds')
-  const noEnd = isFinal ? 'The build has ended.' : (away ?? forbidden)
+  const noEnd = isFinal ? 'The build has ended.' : forbidden
   const noFailed = build.status === 'error' ? undefined : 'The build has not failed.'
   const icon = <RotateCw size={14} aria-hidden />
   const restarts: MenuEntry[] = [
@@ -59,7 +56,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
             label: `Restart from ${step}`,
             icon,
             off: restart.off,
-            note: `windlass restart ${build.id} --from ${step}`,
+            note: sh`windlass restart ${build.id} --from ${step}`,
             onChoose: () => restart.run({ from: step }),
           },
         ]),
@@ -81,16 +78,9 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     onChoose: () => setIsAsking(true),
   }
   const copies: MenuEntry[] = [
-    {
-      label: 'Copy the address',
-      keys: 'y',
-      onChoose: () =>
-        void copyText(location.href).then((isDone) =>
-          tell({ text: isDone ? 'Copied the address.' : 'The browser does not allow copying here.' }),
-        ),
-    },
+    { label: 'Copy the address', keys: 'y', onChoose: () => void copyAndTell(location.href, 'the address') },
     { label: 'Copy a summary as Markdown', onChoose: () => void copySummary(build) },
-    { label: 'Copy the id', onChoose: () => void copyText(build.id) },
+    { label: 'Copy the id', onChoose: () => void copyAndTell(build.id, 'the id') },
   ]
   const notice: MenuEntry = {
     label: isWatched ? 'Do not tell me when it ends' : 'Tell me when it ends',
@@ -136,7 +126,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
         }
         groups={[restarts, [debug], [terminate], [notice], copies]}
       />
-      <Terminate build={build} isOpen={isAsking} onClose={() => setIsAsking(false)} />
+      {isAsking && <Terminate build={build} onClose={() => setIsAsking(false)} />}
     </>
   )
 }

@@ -1,22 +1,23 @@
 /** Approvals that a build waits for, what follows them, and the decisions that were made. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { isFault } from '@windlass/kit/faults'
-import type { Approval, Build } from '@windlass/protocol'
+import { RIGHTS, type Approval, type Build } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { useNow } from '../looks/clock.ts'
-import { formatHour, formatSpan } from '../looks/time.ts'
+import { formatMoment, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { ChangesSinceApproved } from './approval-changes.tsx'
 import styles from './card.module.css'
+import { DECISION_VERBS, isAskedAbout, type Decision } from './decision.ts'
 
 export function ApprovalCards({ build }: { readonly build: Build }): ReactElement {
   return (
@@ -38,6 +39,7 @@ function whatOf({ step }: Approval): string {
 
 /** A decision, whoever made it. */
 function Decided({ approval }: { readonly approval: Approval }): ReactElement {
+  const now = useNow()
   const { by, comment, decision, decidedAt } = approval
   return (
     <section className={styles['approval']} data-decided="true" aria-label={`Decision about ${whatOf(approval)}`}>
@@ -49,7 +51,7 @@ function Decided({ approval }: { readonly approval: Approval }): ReactElement {
             <bdi>{by.type === 'timeout' ? 'its time limit' : by.name}</bdi>
           </>
         )}
-        {decidedAt !== undefined && ` at ${formatHour(decidedAt)}`}
+        {decidedAt !== undefined && `, ${formatMoment(decidedAt, now)}`}
         {comment === undefined ? '.' : ': '}
         {comment !== undefined && <bdi>{comment}</bdi>}
       </p>
@@ -57,18 +59,9 @@ function Decided({ approval }: { readonly approval: Approval }): ReactElement {
   )
 }
 
-const VERBS = { approve: 'Approve', deny: 'Deny' } as const
-type Decision = keyof typeof VERBS
-/** Which decisions the setting of the account asks about once more. */
-const ASKED = { none: [], all: ['approve', 'deny'], approve: ['approve'], reject: ['deny'] } as const satisfies Record<
-  string,
-  readonly Decision[]
->
-
 function Card({ build, approval }: { readonly build: Build; readonly approval: Approval }): ReactElement {
   const now = useNow()
-  const away = useAway()
-  const state = useSession()
+  const forbidden = useOff('decide-approvals')
   const [comment, setComment] = useState('')
   const [asking, setAsking] = useState<Decision>()
   const { data: open } = useQuery(queries.openApprovals())
@@ -82,23 +75,20 @@ function Card({ build, approval }: { readonly build: Build; readonly approval: A
       }),
     // Another person was faster: the card shows their decision.
     onSettled: () => {
-      setAsking(undefined)
       void queryClient.invalidateQueries({
         predicate: ({ queryKey }) => queryKey[0] === 'approvals' || queryKey[1] === build.id,
       })
     },
   })
   const isDecided = isFault(decide.error) && decide.error.code === 'approval-decided'
-  const forbidden =
-    whyNot(state.kind === 'in' ? state.session : undefined, 'decide-approvals') ??
-    (item?.may === false ? 'You may not decide this approval.' : undefined)
+  const notYours = `The role ${RIGHTS['decide-approvals'].role} for the pipeline or its project is needed to decide this approval.`
+  const off = forbidden ?? (item?.may === false ? notYours : undefined)
   const what = whatOf(approval)
-  const asked: readonly Decision[] = ASKED[settings?.approvalConfirmation ?? 'none']
-  const choose = (decision: Decision): void => (asked.includes(decision) ? setAsking(decision) : decide.mutate(decision))
+  const choose = (decision: Decision): void => (isAskedAbout(decision, settings) ? setAsking(decision) : decide.mutate(decision))
   return (
     <section className={styles['approval']} aria-label={`Approval of ${what}`}>
       <h2>
-        Needs approval: <bdi>{what}</bdi> waits since {formatHour(approval.waitingSince)}, for{' '}
+        Needs approval: <bdi>{what}</bdi> waits since {formatMoment(approval.waitingSince, now)}, for{' '}
         {formatSpan(approval.expiresAt - now)} more.
       </h2>
       {item !== undefined && item.next.length > 0 && (
@@ -110,34 +100,24 @@ function Card({ build, approval }: { readonly build: Build; readonly approval: A
       <TextArea label="Comment" rows={2} maxLength={2_000} value={comment} onChange={(event) => setComment(event.target.value)} />
       {decide.error !== null && !isDecided && <Problem error={decide.error} />}
       <div className={styles['buttons']}>
-        <Button tone="primary" off={away ?? forbidden} isBusy={decide.isPending} onClick={() => choose('approve')}>
+        <Button tone="primary" off={off} isBusy={decide.isPending} onClick={() => choose('approve')}>
           Approve
         </Button>
-        <Button tone="danger" off={away ?? forbidden} isBusy={decide.isPending} onClick={() => choose('deny')}>
+        <Button tone="danger" off={off} isBusy={decide.isPending} onClick={() => choose('deny')}>
           Deny
         </Button>
       </div>
-      <Command text={`windlass approve ${build.id}${approval.step === '' ? '' : ` ${approval.step}`}`} />
+      <Command text={sh`windlass approve ${build.id} ${approval.step === '' ? [] : [approval.step]}`} />
       {asking !== undefined && (
-        <Dialog
-          isOpen
+        <Question
+          title={`${DECISION_VERBS[asking]} ${what} of #${build.number}?`}
+          verb={`${DECISION_VERBS[asking]} ${what}`}
+          tone={asking === 'deny' ? 'danger' : 'primary'}
+          onDo={() => decide.mutateAsync(asking)}
           onClose={() => setAsking(undefined)}
-          title={`${VERBS[asking]} ${what} of #${build.number}?`}
-          actions={
-            <>
-              <Button onClick={() => setAsking(undefined)}>Leave it</Button>
-              <Button
-                tone={asking === 'deny' ? 'danger' : 'primary'}
-                isBusy={decide.isPending}
-                onClick={() => decide.mutate(asking)}
-              >
-                {VERBS[asking]} {what}
-              </Button>
-            </>
-          }
         >
           <p>The decision cannot be changed.</p>
-        </Dialog>
+        </Question>
       )}
     </section>
   )

@@ -14,7 +14,7 @@ test('a lost attempt says why in the words of the cluster, and what followed', (
   })
   expect(isLost(lost)).toBe(true)
   expect(sentenceOfAttempt(lost)).toBe(
-    'Attempt 1 was lost after 2:11: Node 10.0.3.7 is gone (node-lost). The build continued in another attempt.',
+    'Attempt 1 was lost after 2:11 (node-lost): Node 10.0.3.7 is gone. The build continued in another attempt.',
   )
 })
 
@@ -24,7 +24,7 @@ test('other attempts say their state, and why their pods cannot start', () => {
   )
   const starting = attempt({ status: 'starting', reason: 'unschedulable', message: '0/3 nodes are available.' })
   expect(isLost(starting)).toBe(false)
-  expect(sentenceOfAttempt(starting)).toBe('Attempt 1 is starting: 0/3 nodes are available. (unschedulable).')
+  expect(sentenceOfAttempt(starting)).toBe('Attempt 1 is starting (unschedulable): 0/3 nodes are available.')
   expect(sentenceOfAttempt(attempt({ status: 'running' }))).toBe('Attempt 1 runs.')
   expect(sentenceOfAttempt(attempt({ status: 'suspect' }))).toBe('Attempt 1 has not reported for a while.')
 })

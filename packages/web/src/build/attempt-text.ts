@@ -24,7 +24,8 @@ const STATES: Readonly<Record<string, string>> = { running: 'runs', suspect: 'ha
 export function sentenceOfAttempt(attempt: Attempt): string {
   const { number, status, result, reason, message, startedAt, endedAt, retryDecision } = attempt
   const why = message ?? textOfReason(reason)
-  const cause = why === undefined ? '' : `: ${why}${reason === undefined || message === undefined ? '' : ` (${reason})`}`
+  const code = reason === undefined || message === undefined ? '' : ` (${reason})`
+  const cause = why === undefined ? '' : `${code}: ${why}`
   const time = startedAt === undefined || endedAt === undefined ? '' : ` after ${formatClock(endedAt - startedAt)}`
   if (isLost(attempt)) return stopped(`Attempt ${number} was lost${time}${cause}`) + ` ${AFTER_LOSS[retryDecision ?? ''] ?? ''}`
   if (status === 'ended') return stopped(`Attempt ${number} ended${time}${result === undefined ? '' : ` with ${result}`}`)

@@ -7,13 +7,13 @@ import { formatClock } from '../looks/time.ts'
 import { paths, SYSTEM } from '../url/paths.ts'
 import { isLost, sentenceOfAttempt } from './attempt-text.ts'
 import styles from './attempts.module.css'
-import { shareOf, type Span } from './time-line.ts'
+import { bandsOf, placeOf, type Span } from './time-line.ts'
 
-/** Waits shorter than this are not named. Milliseconds. */
+/** Waits shorter than this are not shown. Milliseconds. */
 const LEAST_WAIT_MS = 1_000
 const NARROWEST = 1
 
-/** Shows where on the time line each attempt ran. Nothing for a build with one attempt. */
+/** Shows where on the time line the build waited and where each attempt started and ran. Nothing for a build that ran at once in one attempt. */
 export function AttemptBands({
   build,
   span,
@@ -23,23 +23,25 @@ export function AttemptBands({
   readonly span: Span
   readonly now: number
 }): ReactElement | null {
-  const attempts = build.attempts ?? []
-  if (attempts.length < 2) return null
+  const least = (NARROWEST / 100) * (span.to - span.from)
+  const bands = bandsOf(build, now).filter(({ kind, from, to }) => kind === 'run' || to - from >= least)
+  const isLong = bands.some(({ kind, from, to }) => kind !== 'run' && to - from >= LEAST_WAIT_MS)
+  if ((build.attempts ?? []).length < 2 && !isLong) return null
   return (
     <div className={styles['bands']} aria-hidden>
       <span>Attempts</span>
       <div className={styles['track']}>
-        {attempts.map((attempt) => {
-          const left = shareOf(attempt.startedAt ?? attempt.createdAt, span)
-          const width = Math.max(shareOf(attempt.endedAt ?? now, span) - left, NARROWEST)
+        {bands.map(({ kind, attempt, from, to }) => {
+          const { left, width } = placeOf({ from, to }, span, NARROWEST)
           return (
             <div
-              key={attempt.number}
+              key={`${kind} ${from}`}
               className={styles['band']}
-              data-lost={isLost(attempt)}
-              style={{ left: `${Math.min(left, 100 - NARROWEST)}%`, width: `${width}%` }}
+              data-kind={kind}
+              data-lost={attempt !== undefined && isLost(attempt)}
+              style={{ left: `${left}%`, width: `${width}%` }}
             >
-              {attempt.number}
+              {kind === 'run' && attempt?.number}
             </div>
           )
         })}
@@ -63,7 +65,8 @@ export function Attempts({ build }: { readonly build: Build }): ReactElement | n
       ))}
       {waits.map(({ reason, ms, since }) => (
         <li key={reason}>
-          {since === undefined ? 'Waited' : 'Waits'} {formatClock(ms)}: <bdi>{textOfReason(reason)}</bdi>
+          {since === undefined ? 'Waited' : 'Waits'} <time dateTime={`PT${ms / 1_000}S`}>{formatClock(ms)}</time>:{' '}
+          <bdi>{textOfReason(reason)}</bdi>
         </li>
       ))}
     </ul>

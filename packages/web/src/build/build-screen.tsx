@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { isFinalBuild, stepToBlame } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import { Suspense, type ReactElement } from 'react'
+import { Suspense, useEffect, type ReactElement } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { HeldCards } from '../debug/held-cards.tsx'
 import { lookOfBuild, type Tone } from '../looks/states.ts'
@@ -11,6 +11,7 @@ import { Problem } from '../parts/problem.tsx'
 import { StatusLine } from '../parts/status-line.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { queries } from '../server/queries.ts'
+import { queryClient } from '../server/query-client.ts'
 import { useLiveness } from '../server/stream.ts'
 import { late } from '../shell/late.tsx'
 import { Page, type Favicon } from '../shell/page.tsx'
@@ -25,6 +26,7 @@ import { EventsTab } from './events-tab.tsx'
 import { Facts } from './facts.tsx'
 import { FailureCard } from './failure-card.tsx'
 import { GraphTab } from './graph-tab.tsx'
+import { LogViewer } from '../log/late-viewer.ts'
 import { sentenceOf } from './sentence.ts'
 import { StepsTab } from './steps-tab.tsx'
 import { UsageTab } from './usage-tab.tsx'
@@ -78,7 +80,15 @@ const FAVICONS: Readonly<Record<Tone, Favicon>> = {
 
 export function BuildScreen(): ReactElement {
   const { id, '*': rest = '' } = useParams<{ id: string; '*'?: string }>()
+  const place = readPlace(rest)
   const liveness = useLiveness()
+  // The log of a step is next. Its parts are read together with the build, not one after the other.
+  const mayShowLog = place.tab === 'overview'
+  useEffect(() => {
+    if (!mayShowLog) return
+    LogViewer.preload()
+    void queryClient.prefetchQuery(queries.logStreams(id))
+  }, [id, mayShowLog])
   const {
     data: build,
     error,
@@ -94,7 +104,8 @@ export function BuildScreen(): ReactElement {
         {error === null ? <Loading rows={8} what="the build" /> : <Problem error={error} onRetry={() => void refetch()} />}
       </Page>
     )
-  return <Loaded build={build} place={readPlace(rest)} />
+  // What is typed and asked about one build is not carried over to another one.
+  return <Loaded key={build.id} build={build} place={place} />
 }
 
 function Loaded({ build, place }: { readonly build: Build; readonly place: ReturnType<typeof readPlace> }): ReactElement {
@@ -171,7 +182,7 @@ function Tab({
     case 'compare':
       return <CompareTab build={build} />
     case 'events':
-      return <EventsTab id={build.id} />
+      return <EventsTab build={build} />
     case 'document':
       return <DocumentTab build={build} />
     case 'debug':

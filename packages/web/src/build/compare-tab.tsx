@@ -15,6 +15,7 @@ import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { client } from '../server/client.ts'
 import { paths } from '../url/paths.ts'
@@ -40,7 +41,7 @@ export function CompareTab({ build }: { readonly build: Build }): ReactElement {
           <Problem error={error} onRetry={() => void refetch()} />
         ))}
       {error === null && data !== undefined && <Differences comparison={data} />}
-      <Command text={`windlass diff builds ${build.id}${other === undefined ? '' : ` ${other}`}`} />
+      <Command text={sh`windlass diff builds ${build.id} ${other === undefined ? [] : [other]}`} />
     </section>
   )
 }

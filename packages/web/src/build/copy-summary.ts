@@ -2,10 +2,9 @@
 import { visibleText } from '@windlass/ansi'
 import { stepToBlame, toMarkdown } from '@windlass/plan'
 import { stepStream, type Build } from '@windlass/protocol'
-import { copyText } from '../parts/copy.tsx'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
-import { tell } from '../shell/toasts.tsx'
+import { copyAndTell } from '../shell/toasts.tsx'
 import { paths } from '../url/paths.ts'
 
 const LINES = 20
@@ -14,8 +13,7 @@ export async function copySummary(build: Build): Promise<void> {
   const step = build.status === 'error' ? stepToBlame(build) : undefined
   const lastLines = step === undefined ? [] : await readLastLines(build.id, step.name)
   const address = `${location.origin}${paths.build(build.id)}`
-  const isDone = await copyText(toMarkdown(build, { address, lastLines }))
-  tell({ text: isDone ? 'Copied the summary as Markdown.' : 'The browser does not allow copying here.' })
+  await copyAndTell(toMarkdown(build, { address, lastLines }), 'the summary as Markdown')
 }
 
 /** A summary without lines is better than none. */

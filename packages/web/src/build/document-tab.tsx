@@ -14,7 +14,7 @@ export function DocumentTab({ build }: { readonly build: Build }): ReactElement 
   if (isPending) return <Loading rows={12} what="the document" />
   if (data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   const text = data.fetched ?? data.document
-  const problems = new Map((build.problems ?? []).map(({ line, message }) => [line, message]))
+  const problems = Map.groupBy(build.problems ?? [], ({ line }) => line)
   const steps = new Map(
     (data.plan?.steps ?? []).flatMap(({ position, name }) => (position === undefined ? [] : [[position.line, name] as const])),
   )
@@ -28,7 +28,7 @@ export function DocumentTab({ build }: { readonly build: Build }): ReactElement 
       </div>
       <ol className={lineStyles['lines']} tabIndex={0} aria-label="Lines of the document">
         {text.split('\n').map((line, index) => (
-          <li key={index} data-bad={problems.has(index + 1)} title={problems.get(index + 1) ?? steps.get(index + 1)}>
+          <li key={index} data-bad={problems.has(index + 1)} title={titleOf(problems.get(index + 1)) ?? steps.get(index + 1)}>
             <span className={lineStyles['lineNumber']}>{index + 1}</span>
             <bdi>{line === '' ? ' ' : line}</bdi>
           </li>
@@ -36,4 +36,8 @@ export function DocumentTab({ build }: { readonly build: Build }): ReactElement 
       </ol>
     </section>
   )
+}
+
+function titleOf(problems: Build['problems']): string | undefined {
+  return problems?.map(({ message }) => message).join('\n')
 }

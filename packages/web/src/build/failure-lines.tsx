@@ -1,9 +1,12 @@
 /** The lines of a failed step that matter: around the first problem that a tool reports, or the last ones. */
 import { useQuery } from '@tanstack/react-query'
 import { visibleText } from '@windlass/ansi'
+import { isFault } from '@windlass/kit/faults'
 import { stepStream, type Build } from '@windlass/protocol'
 import type { ReactElement } from 'react'
+import { Link } from 'wouter'
 import { ButtonLink } from '../parts/button.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
 import styles from './lines.module.css'
@@ -18,13 +21,14 @@ export function FailureLines({ build, step }: { readonly build: Build; readonly 
   const problem = marks.data?.problems[0]
   const range =
     problem === undefined ? { from: -LINES, count: LINES } : { from: Math.max(0, problem.line - BEFORE), count: LINES }
-  const { data, error, isPending } = useQuery({
+  const { data, error, isPending, refetch } = useQuery({
     ...queries.linesFrom(build.id, stream, range),
     enabled: !marks.isPending,
     retry: false,
   })
   if (isPending) return <div className={styles['lines']} aria-busy="true" data-empty="true" />
-  if (data === undefined) return <p className="quiet">{error instanceof Error ? error.message : 'The step has no output.'}</p>
+  if (data?.lines === 0 || isFault(error, 'not-found')) return <p className="quiet">The step has no output.</p>
+  if (data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   const lines = data.text.replace(/\n$/, '').split('\n').map(visibleText)
   const width = { minWidth: `${String(data.from + lines.length).length + 1}ch` }
   const what = problem === undefined ? `Last lines of ${step}` : `First problem of ${step}`
@@ -33,9 +37,9 @@ export function FailureLines({ build, step }: { readonly build: Build; readonly 
       <ol className={styles['lines']} aria-label={what} tabIndex={0}>
         {lines.map((line, index) => (
           <li key={index} data-bad={data.from + index === problem?.line}>
-            <a href={paths.step(build.id, step, { lines: [data.from + index + 1, data.from + index + 1] })} style={width}>
+            <Link href={paths.step(build.id, step, { lines: [data.from + index + 1, data.from + index + 1] })} style={width}>
               {data.from + index + 1}
-            </a>
+            </Link>
             <bdi>{line === '' ? ' ' : line}</bdi>
           </li>
         ))}

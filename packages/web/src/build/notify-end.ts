@@ -1,6 +1,7 @@
 /** Tells the end of builds from a tab that is hidden. */
 import { describeBuild, isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
+import { client } from '../server/client.ts'
 import { createStore, useStore } from '../server/store.ts'
 import { keepStreamOpen, observeStream } from '../server/stream.ts'
 import { tell } from '../shell/toasts.tsx'
@@ -39,12 +40,15 @@ async function askPermission(): Promise<string | undefined> {
 
 function watch({ id }: Build): void {
   const release = keepStreamOpen()
-  const unobserve = observeStream(({ event, data }) => {
-    if (event !== 'changed' || data.change.noun !== 'build' || data.change.item.id !== id) return
-    const { item } = data.change
-    if (!isFinalBuild(item.status)) return
+  const see = (seen: Build): void => {
+    if (!isFinalBuild(seen.status) || !watched.get().has(id)) return
     stop()
-    notify(item)
+    notify(seen)
+  }
+  const unobserve = observeStream(({ event, data }) => {
+    if (event === 'changed' && data.change.noun === 'build' && data.change.item.id === id) see(data.change.item)
+    // The build may have ended while there was no stream.
+    if (event === 'open' || event === 'reset') client.builds.get(id).then(see, () => undefined)
   })
   const stop = (): void => {
     release()

@@ -3,13 +3,11 @@ import { useMutation } from '@tanstack/react-query'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build, RestartInput } from '@windlass/protocol'
 import { useLocation } from 'wouter'
-import { toProblem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
-import { tell } from '../shell/toasts.tsx'
+import { tellProblem } from '../shell/toasts.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 
 export interface Restart {
@@ -27,8 +25,7 @@ interface Wanted {
 
 export function useRestart(build: Build): Restart {
   const [, go] = useLocation()
-  const state = useSession()
-  const away = useAway()
+  const forbidden = useOff('start-builds')
   const { mutate, isPending } = useMutation({
     mutationFn: ({ input }: Wanted) => client.builds.restart(build.id, input),
     onSuccess: (started, { placeOf }) => {
@@ -36,12 +33,8 @@ export function useRestart(build: Build): Restart {
       void queryClient.invalidateQueries({ queryKey: ['builds'] })
       go(placeOf(started.id))
     },
-    onError: (error) => {
-      const { message, hint } = toProblem(error)
-      tell({ text: `${message} ${hint}`, tone: 'bad' })
-    },
+    onError: tellProblem,
   })
-  const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'start-builds')
   const open = isFinalBuild(build.status) ? undefined : 'The build has not ended yet.'
-  return { off: away ?? forbidden ?? open, isBusy: isPending, run: (input, placeOf = paths.build) => mutate({ input, placeOf }) }
+  return { off: forbidden ?? open, isBusy: isPending, run: (input, placeOf = paths.build) => mutate({ input, placeOf }) }
 }

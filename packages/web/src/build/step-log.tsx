@@ -8,12 +8,11 @@ import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
-import { late } from '../shell/late.tsx'
 import { useParam } from '../url/search.ts'
 import { isLost, sentenceOfAttempt } from './attempt-text.ts'
+import { LogViewer } from '../log/late-viewer.ts'
 import styles from './step-panel.module.css'
 
-const LogViewer = late(async () => (await import('../log/viewer.tsx')).LogViewer)
 /** How often the streams of a running build are read again. Milliseconds. */
 const REFRESH_MS = 3_000
 

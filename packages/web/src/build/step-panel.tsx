@@ -9,9 +9,10 @@ import { lookOfStep } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
+import { Definitions } from '../parts/definitions.tsx'
+import { sh } from '../parts/shell.ts'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
-import { shellWord } from '../parts/shell-word.ts'
 import { StreamLog } from './step-log.tsx'
 import styles from './step-panel.module.css'
 
@@ -64,6 +65,8 @@ export function StepPanel({ build, step }: { readonly build: Build; readonly ste
 function nothingIn({ status, type }: BuildStep): string {
   if (status === 'pending') return 'The step has not started.'
   if (status === 'skipped') return 'The step did not run.'
+  if (status === 'running' && type !== 'group')
+    return 'No output yet. The step pulls its image, starts its services, or its commands have written nothing.'
   return type === 'group' ? 'A group has no output of its own. Choose one of its steps.' : 'The step has no output.'
 }
 
@@ -88,7 +91,7 @@ export function BuildLogPanel({ build }: { readonly build: Build }): ReactElemen
 function Details({ build, step }: { readonly build: Build; readonly step: BuildStep }): ReactElement {
   const { data } = useQuery(queries.buildPlan(build.id))
   const planned = data?.plan?.steps.find(({ name }) => name === step.name)
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly (readonly [name: string, value: string | undefined])[] = [
     ['Kind', planned?.type ?? planned?.kind ?? step.type],
     ['Works on', planned?.subject],
     ['Stage', step.stage],
@@ -102,20 +105,11 @@ function Details({ build, step }: { readonly build: Build; readonly step: BuildS
   ]
   return (
     <div className={styles['details']}>
-      <dl>
-        {facts
-          .filter(([, value]) => value !== undefined && value !== '')
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <bdi>{value}</bdi>
-              </dd>
-            </div>
-          ))}
-      </dl>
-      {['', ' --problems', ' --new'].map((flag) => (
-        <Command key={flag} text={`windlass logs ${build.id} --step ${shellWord(step.name)}${flag}`} />
+      <Definitions
+        entries={facts.map(([name, value]) => [name, value === undefined || value === '' ? '' : <bdi>{value}</bdi>])}
+      />
+      {[[], ['--problems'], ['--new']].map((flags) => (
+        <Command key={flags.join()} text={sh`windlass logs ${build.id} --step ${step.name} ${flags}`} />
       ))}
     </div>
   )

@@ -8,12 +8,12 @@ import { StatusMark } from '../looks/status.tsx'
 import { formatClock } from '../looks/time.ts'
 import { paths } from '../url/paths.ts'
 import styles from './steps.module.css'
-import { barsOf, type Phase, type Span } from './time-line.ts'
+import { barsOf, type Facts, type Span } from './time-line.ts'
 
 export interface StepRowProps {
   readonly buildId: string
   readonly row: Branch<BuildStep>
-  readonly phases: readonly Phase[]
+  readonly facts: Facts
   readonly span: Span
   readonly now: number
   readonly isChosen: boolean
@@ -27,7 +27,7 @@ export interface StepRowProps {
 }
 
 export function StepRow(props: StepRowProps): ReactElement {
-  const { buildId, row, phases, span, now, isChosen, isCritical, counts, isFolded, onFold } = props
+  const { buildId, row, facts, span, now, isChosen, isCritical, counts, isFolded, onFold } = props
   const { step, depth, label } = row
   const look = lookOfStep(step)
   return (
@@ -56,7 +56,7 @@ export function StepRow(props: StepRowProps): ReactElement {
         {isCritical && <span className="unseen">on the critical path</span>}
       </div>
       <div className={styles['track']} aria-hidden>
-        {barsOf(step, phases, span, now).map(({ kind, left, width }) => (
+        {barsOf(step, facts, span, now).map(({ kind, left, width }) => (
           <div
             key={`${kind} ${left}`}
             className={styles['bar']}

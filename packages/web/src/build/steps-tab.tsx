@@ -5,7 +5,7 @@ import type { Attempt, Build, BuildUsage } from '@windlass/protocol'
 import { useMemo, useState, type CSSProperties, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { useNow } from '../looks/clock.ts'
-import { formatClock } from '../looks/time.ts'
+import { formatClock, formatHour } from '../looks/time.ts'
 import { Empty } from '../parts/empty.tsx'
 import { WindowedList } from '../parts/windowed-list.tsx'
 import { queries } from '../server/queries.ts'
@@ -17,7 +17,7 @@ import { BuildLogPanel, StepPanel } from './step-panel.tsx'
 import { StepRow } from './step-row.tsx'
 import { countsOf, foldedAtFirst, rowsOf } from './step-rows.ts'
 import styles from './steps.module.css'
-import { shareOf, type Phase, type Span } from './time-line.ts'
+import { shareOf, spanOf, type Facts, type Span } from './time-line.ts'
 
 interface StepsTabProps {
   readonly build: Build
@@ -30,21 +30,23 @@ const ROW_PX = 34
 const REFRESH_MS = 5_000
 /** Fewer builds give no usual time. */
 const LEAST_BUILDS = 5
-const NO_PHASES: readonly never[] = []
+const NO_FACTS: Facts = { phases: [], holds: [] }
 
 export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
   const [, go] = useLocation()
   const now = useNow()
   const steps = useMemo(() => build.steps ?? [], [build.steps])
-  const [first] = useState(() => foldedAtFirst(steps, chosen))
+  // The steps of a build that waits are not there yet.
+  const [first, setFirst] = useState<ReadonlySet<string>>()
+  if (first === undefined && steps.length > 0) setFirst(foldedAtFirst(steps, chosen))
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
-  const folded = useMemo(() => first.symmetricDifference(toggled), [first, toggled])
+  const folded = useMemo(() => toggled.symmetricDifference(first ?? new Set<string>()), [first, toggled])
   const rows = useMemo(() => rowsOf(steps, folded), [steps, folded])
   const counts = useMemo(() => countsOf(steps), [steps])
   const index = rows.findIndex(({ step }) => step.name === chosen)
   const step = steps.find(({ name }) => name === chosen)
   const isOpen = step !== undefined || chosen === SYSTEM
-  const { phases, critical, usual, usualText } = useTimeFacts(build, Math.floor(now / REFRESH_MS) * REFRESH_MS)
+  const { facts, critical, usual, usualText } = useTimeFacts(build, Math.floor(now / REFRESH_MS) * REFRESH_MS)
   const move = (by: number): void => {
     const next = rows[Math.min(Math.max(index + by, 0), rows.length - 1)]
     if (next !== undefined) go(paths.step(build.id, next.step.name))
@@ -55,10 +57,9 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
   ])
   if (steps.length === 0 && (build.attempts ?? []).length === 0)
     return <Empty>The build has no steps{build.problems === undefined ? ' yet' : ''}.</Empty>
-  const from = build.startedAt ?? build.createdAt
   // The end that is expected of a running build is not in the past.
   const usualEndAt = usual === undefined || build.finishedAt !== undefined ? usual : Math.max(usual, now)
-  const span: Span = { from, to: Math.max(build.finishedAt ?? usualEndAt ?? now, from + 1_000) }
+  const span = spanOf(build, build.finishedAt ?? usualEndAt ?? now)
   const mark = usualEndAt !== undefined && usualEndAt <= span.to ? `${shareOf(usualEndAt, span)}%` : undefined
   return (
     <div className={styles['split']} data-open={isOpen}>
@@ -79,7 +80,7 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
               <StepRow
                 buildId={build.id}
                 row={row}
-                phases={phases.get(row.step.name) ?? NO_PHASES}
+                facts={facts.get(row.step.name) ?? NO_FACTS}
                 span={span}
                 now={now}
                 isChosen={row.step.name === chosen}
@@ -91,11 +92,9 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
             )}
           />
         </div>
-        {(usualText !== undefined || critical.size > 0) && (
-          <p className={styles['below']}>
-            {usualText} {critical.size > 0 && 'Underlined steps decide how long the build takes.'}
-          </p>
-        )}
+        <p className={styles['below']}>
+          <Ends span={span} /> {usualText} {critical.size > 0 && 'Underlined steps decide how long the build takes.'}
+        </p>
         <Attempts build={build} />
       </div>
       {step !== undefined && <StepPanel key={step.name} build={build} step={step} />}
@@ -104,9 +103,19 @@ export function StepsTab({ build, chosen }: StepsTabProps): ReactElement {
   )
 }
 
+/** The ends of the time line. */
+function Ends({ span: { from, to } }: { readonly span: Span }): ReactElement {
+  const time = (at: number): ReactElement => <time dateTime={new Date(at).toISOString()}>{formatHour(at)}</time>
+  return (
+    <>
+      From {time(from)} to {time(to)}.
+    </>
+  )
+}
+
 interface TimeFacts {
   /** Of all attempts, by step. */
-  readonly phases: ReadonlyMap<string, readonly Phase[]>
+  readonly facts: ReadonlyMap<string, Facts>
   /** Steps that decide when the build ends. */
   readonly critical: ReadonlySet<string>
   /** When builds like this one have ended. Epoch milliseconds. */
@@ -132,7 +141,7 @@ function useTimeFacts(build: Build, now: number): TimeFacts {
     // In a plan without parallel steps all of them decide.
     return new Set(path.length < ran.length ? path : [])
   }, [planned, steps, finishedAt, now])
-  const phases = useMemo(() => phasesOf(usage, attempts ?? []), [usage, attempts])
+  const facts = useMemo(() => factsOf(usage, attempts ?? []), [usage, attempts])
   const { count = 0, p50Ms, p95Ms } = stats?.duration ?? {}
   const isKnown = count >= LEAST_BUILDS && p50Ms !== undefined && p95Ms !== undefined
   const usual = useMemo(() => {
@@ -146,16 +155,17 @@ function useTimeFacts(build: Build, now: number): TimeFacts {
     }
     return usualEnd(planned, stateOf, { from: startedAt, now })
   }, [isKnown, p50Ms, startedAt, finishedAt, planned, steps, stats, now])
-  return { phases, critical, usual, usualText: isKnown ? usualTextOf({ count, p50Ms, p95Ms }) : undefined }
+  return { facts, critical, usual, usualText: isKnown ? usualTextOf({ count, p50Ms, p95Ms }) : undefined }
 }
 
-/** A phase that a lost attempt left open ends with the attempt. */
-function phasesOf(usage: BuildUsage | undefined, attempts: readonly Attempt[]): ReadonlyMap<string, readonly Phase[]> {
+/** Returns the phases and holds of each step. What a lost attempt left open ends with the attempt. */
+function factsOf(usage: BuildUsage | undefined, attempts: readonly Attempt[]): ReadonlyMap<string, Facts> {
   const ends = new Map(attempts.map(({ number, endedAt }) => [number, endedAt]))
-  const found = new Map<string, Phase[]>()
-  for (const { step, attempt, phases } of usage?.steps ?? []) {
-    const own = phases.map((phase) => ({ ...phase, to: phase.to ?? ends.get(attempt) }))
-    found.set(step, [...(found.get(step) ?? []), ...own])
+  const found = new Map<string, Facts>()
+  for (const { step, attempt, phases, holds = [] } of usage?.steps ?? []) {
+    const ended = <T extends { readonly to?: number | undefined }>(part: T): T => ({ ...part, to: part.to ?? ends.get(attempt) })
+    const before = found.get(step) ?? NO_FACTS
+    found.set(step, { phases: [...before.phases, ...phases.map(ended)], holds: [...before.holds, ...holds.map(ended)] })
   }
   return found
 }

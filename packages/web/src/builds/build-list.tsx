@@ -1,7 +1,8 @@
 /** The rows of the list of builds, with the keys that move in it and select. */
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState, type ReactElement } from 'react'
+import { useEffect, useMemo, useRef, useState, type FocusEvent, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
+import { preloadBuild } from '../build/late-parts.ts'
 import { useLooks } from '../looks/looks.ts'
 import { useMedia } from '../looks/media.ts'
 import { Button } from '../parts/button.tsx'
@@ -10,6 +11,7 @@ import { Problem } from '../parts/problem.tsx'
 import { WindowedList } from '../parts/windowed-list.tsx'
 import { queries } from '../server/queries.ts'
 import { useLiveness } from '../server/stream.ts'
+import { useListCursor } from '../shell/list-cursor.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { isUnfiltered, mayMatch, type BuildFilter } from '../url/build-filter.ts'
 import { paths } from '../url/paths.ts'
@@ -29,6 +31,8 @@ interface BuildListProps {
 
 /** Height of a row in a wide window; the styles say the same. Pixels. */
 const ROW = { comfortable: 56, compact: 44 } as const
+/** Distance from the top of the page up to which new builds may move the rows. Pixels. */
+const TOP_PX = 40
 
 export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactElement {
   const [, go] = useLocation()
@@ -40,28 +44,28 @@ export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactEl
   const frame = useRef<HTMLDivElement>(null)
   const [isHeld, setIsHeld] = useState(false)
   const builds = useMemo(() => (list.data?.pages ?? []).flatMap(({ items }) => items), [list.data])
-  const fresh = useFreshBuilds({ builds, filter, isHeld, refresh: () => void list.refetch() })
-  const { cursor, setCursor, selected, toggle, selectNothing } = useSelection(builds)
-  const index = builds.findIndex(({ id }) => id === cursor)
+  const fresh = useFreshBuilds({
+    builds,
+    filter,
+    hasOlder: list.hasNextPage,
+    isHeld: () => isHeld || scrollY > TOP_PX,
+    refresh: () => list.refetch(),
+  })
+  const { selected, toggle, selectNothing } = useSelection(builds)
+  const { index, move, onFocus } = useListCursor(
+    builds.map(({ id }) => id),
+    frame,
+    () => list.hasNextPage && void list.fetchNextPage(),
+  )
   const current = builds[index]
+  const hasBuilds = builds.length > 0
+  useEffect(() => (hasBuilds ? preloadBuild() : undefined), [hasBuilds])
 
   useEffect(() => {
     onHold(isHeld)
     return () => onHold(false)
   }, [isHeld, onHold])
   const hold = (): void => setIsHeld(frame.current?.matches(':hover, :focus-within') === true)
-  const move = (by: number): void => {
-    const next = builds[Math.min(Math.max(index + by, 0), builds.length - 1)]
-    if (by > 0 && index === builds.length - 1 && list.hasNextPage) void list.fetchNextPage()
-    if (next !== undefined) setCursor(next.id)
-  }
-  // The row of the cursor has the focus, so that it is visible, and Enter and Ctrl+Enter open it as they open any link.
-  useEffect(() => {
-    if (cursor === undefined) return
-    const row = frame.current?.querySelector(`[data-build="${CSS.escape(cursor)}"]`)
-    if (row?.contains(document.activeElement) === false) row.querySelector('a')?.focus({ preventScroll: true })
-    row?.scrollIntoView({ block: 'nearest' })
-  }, [cursor])
   useShortcuts('List', [
     { keys: 'j', does: 'Next build', run: () => move(1) },
     { keys: 'k', does: 'Previous build', run: () => move(-1) },
@@ -89,7 +93,10 @@ export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactEl
         className={styles['rows']}
         onPointerEnter={hold}
         onPointerLeave={hold}
-        onFocus={hold}
+        onFocus={(event: FocusEvent) => {
+          hold()
+          onFocus(event)
+        }}
         onBlur={() => setTimeout(hold)}
       >
         <WindowedList
@@ -105,7 +112,6 @@ export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactEl
               isSelected={selected.has(build.id)}
               isDimmed={!mayMatch(build, filter)}
               onSelect={(isRange) => toggle(build.id, isRange)}
-              onFocus={() => setCursor(build.id)}
             />
           )}
         />
@@ -121,9 +127,6 @@ export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactEl
 }
 
 interface Selection {
-  /** Id of the build that the keys act on. */
-  readonly cursor: string | undefined
-  readonly setCursor: (id: string) => void
   readonly selected: ReadonlySet<string>
   /** Selects a build or no longer selects it. A range reaches from the last toggled build to this one. */
   readonly toggle: (id: string, isRange: boolean) => void
@@ -131,7 +134,6 @@ interface Selection {
 }
 
 function useSelection(builds: readonly { readonly id: string }[]): Selection {
-  const [cursor, setCursor] = useState<string>()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const anchor = useRef<string>(undefined)
   const toggle = (id: string, isRange: boolean): void => {
@@ -142,5 +144,5 @@ function useSelection(builds: readonly { readonly id: string }[]): Selection {
     else setSelected(selected.symmetricDifference(new Set([id])))
     anchor.current = id
   }
-  return { cursor, setCursor, selected, toggle, selectNothing: () => setSelected(new Set()) }
+  return { selected, toggle, selectNothing: () => setSelected(new Set()) }
 }

@@ -1,8 +1,8 @@
 /** One build in a list: its state, what it is, and its sentence. */
-import { describeBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import type { MouseEvent, ReactElement } from 'react'
 import { Link } from 'wouter'
+import { listSentenceOf } from '../build/sentence.ts'
 import { useNow } from '../looks/clock.ts'
 import { lookOfBuild } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
@@ -19,11 +19,9 @@ interface BuildRowProps {
   readonly isDimmed: boolean
   /** `isRange` is true for a click with shift. */
   readonly onSelect: (isRange: boolean) => void
-  /** Called when something in the row gets the focus. */
-  readonly onFocus: () => void
 }
 
-export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect, onFocus }: BuildRowProps): ReactElement {
+export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: BuildRowProps): ReactElement {
   const { number, pipeline, branch, revision, commit, initiator } = build
   const select = (event: MouseEvent): void => onSelect(event.shiftKey)
   return (
@@ -33,7 +31,6 @@ export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect, onF
       data-current={isCurrent}
       data-dimmed={isDimmed}
       data-selected={isSelected}
-      onFocus={onFocus}
     >
       <input type="checkbox" readOnly checked={isSelected} onClick={select} aria-label={`Select build ${number}`} />
       <div className={styles['state']}>
@@ -66,7 +63,7 @@ export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect, onF
 /** The sentence of a build. Numbers of the builds that hold its limit are links, and a wait says for how long. */
 function Sentence({ build }: { readonly build: Build }): ReactElement {
   const now = useNow()
-  const text = sentenceOf(build)
+  const text = listSentenceOf(build)
   const { holders = [], since } = build.waiting ?? {}
   const ids = new Map(holders.map(({ number, id }) => [`#${number}`, id]))
   const wait = since === undefined ? '' : `, for ${formatSpan(now - since)}`
@@ -89,14 +86,6 @@ function Sentence({ build }: { readonly build: Build }): ReactElement {
       {wait}
     </p>
   )
-}
-
-/** Returns the sentence of a build in a list. A build that ended well shows its annotation instead. */
-export function sentenceOf(build: Build): string {
-  const { display } = build
-  if (build.status === 'success' && display !== undefined) return `${display.name}: ${String(display.value)}`
-  const text = describeBuild(build)
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** How long a build ran, runs or waits, beside the usual time of its pipeline while it runs. */

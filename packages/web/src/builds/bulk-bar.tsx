@@ -1,18 +1,17 @@
-/** Actions on the selected builds. A build that cannot be changed is told with its reason. */
+/** Actions on the selected builds. Lists each build that could not be changed, with its reason. */
 import { useMutation } from '@tanstack/react-query'
 import type { Build, BuildActionResults } from '@windlass/protocol'
 import { isFinalBuild, plural } from '@windlass/plan'
 import { useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
-import { copyText } from '../parts/copy.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { Question } from '../parts/question.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
-import { tell } from '../shell/toasts.tsx'
+import { copyAndTell, tell } from '../shell/toasts.tsx'
+import { useOff } from '../shell/use-off.ts'
 import styles from './builds.module.css'
 
 /** The server takes at most this many builds at once. */
@@ -43,8 +42,9 @@ function actionsOn(
 }
 
 export function BulkBar({ builds, onDone }: BulkBarProps): ReactElement | null {
-  const away = useAway()
-  const state = useSession()
+  const noStart = useOff('start-builds')
+  const noEnd = useOff('end-builds')
+  const [isAsking, setIsAsking] = useState(false)
   const [refused, setRefused] = useState<readonly string[]>([])
   const act = useMutation({
     mutationFn: (action: Action) => client.builds.act({ action, ids: builds.map(({ id }) => id) }),
@@ -63,20 +63,20 @@ export function BulkBar({ builds, onDone }: BulkBarProps): ReactElement | null {
     setRefused([])
     onDone()
   }
-  const session = state.kind === 'in' ? state.session : undefined
   const actions = actionsOn(builds).map((one) => ({
     ...one,
-    off: away ?? whyNot(session, one.action === 'terminate' ? 'end-builds' : 'start-builds') ?? one.off,
+    off: (one.action === 'terminate' ? noEnd : noStart) ?? one.off,
+    run: () => (one.action === 'terminate' ? setIsAsking(true) : act.mutate(one.action)),
   }))
   usePaletteActions(() =>
     builds.length === 0
       ? []
-      : actions.map(({ action, label, off }) => ({
+      : actions.map(({ action, label, off, run }) => ({
           id: `action selected ${action}`,
           group: 'Actions',
           label: `${label}: ${plural(builds.length, 'selected build')}`,
           off,
-          run: () => act.mutate(action),
+          run,
         })),
   )
   useShortcuts('Selection', builds.length === 0 ? [] : [{ keys: 'Escape', does: 'Select nothing', run: leave }])
@@ -84,24 +84,38 @@ export function BulkBar({ builds, onDone }: BulkBarProps): ReactElement | null {
   return (
     <div className={styles['bulk']} role="group" aria-label="Selected builds">
       <b>{builds.length} selected</b>
-      {actions.map(({ action, label, off }) => (
+      {actions.map(({ action, label, off, run }) => (
         <Button
           key={action}
           small
           tone={action === 'terminate' ? 'danger' : 'plain'}
           off={off}
           isBusy={act.isPending}
-          onClick={() => act.mutate(action)}
+          onClick={run}
         >
           {label}
         </Button>
       ))}
-      <Button small tone="quiet" onClick={() => void copyText(builds.map(({ id }) => id).join('\n'))}>
+      <Button
+        small
+        tone="quiet"
+        onClick={() => void copyAndTell(builds.map(({ id }) => id).join('\n'), plural(builds.length, 'id'))}
+      >
         Copy ids
       </Button>
       <Button small tone="quiet" onClick={leave}>
         Select nothing
       </Button>
+      {isAsking && (
+        <Question
+          title={`Terminate ${plural(builds.length, 'build')}?`}
+          verb="Terminate"
+          onDo={() => act.mutateAsync('terminate')}
+          onClose={() => setIsAsking(false)}
+        >
+          <p>Their running steps are stopped, their hooks still run. Builds that have ended stay as they are.</p>
+        </Question>
+      )}
       {act.error !== null && <Problem error={act.error} />}
       {refused.length > 0 && (
         <ul tabIndex={0} aria-label="Builds that could not be changed">

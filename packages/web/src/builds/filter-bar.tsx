@@ -1,15 +1,16 @@
 /** The filters of the list as chips, and the text that is searched. */
 import { useQuery } from '@tanstack/react-query'
 import { ListFilter, X } from 'lucide-react'
-import { useEffect, useRef, useState, type ReactElement } from 'react'
+import { useRef, useState, type ReactElement } from 'react'
 import { now, useNow } from '../looks/clock.ts'
 import { formatDate, formatHour } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
+import filters from '../parts/filters.module.css'
 import { Menu } from '../parts/menu.tsx'
+import { useTyped } from '../parts/use-typed.ts'
 import { queries, type CountedBy } from '../server/queries.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { REPEATED, toggleFilter, type BuildFilter, type RepeatedFilter } from '../url/build-filter.ts'
-import filters from '../parts/filters.module.css'
 import styles from './builds.module.css'
 
 interface FilterBarProps {
@@ -128,7 +129,9 @@ function AddFilter({ filter, onChange }: FilterBarProps): ReactElement {
   const [isOpen, setIsOpen] = useState(false)
   const [offered, setOffered] = useState(OFFERED[0])
   const { from: _from, to: _to, ...timeless } = filter
-  const values = useQuery({ ...queries.counts(offered?.by ?? 'pipeline', filter), enabled: isOpen && offered !== undefined })
+  // A second value of the same filter widens the list, so the values are not limited to those that are chosen.
+  const { [offered?.name ?? 'pipeline']: _chosen, ...others } = filter
+  const values = useQuery({ ...queries.counts(offered?.by ?? 'pipeline', others), enabled: isOpen && offered !== undefined })
   useShortcuts('Filters', [{ keys: 'f', does: 'Add a filter', run: () => button.current?.click() }])
   return (
     <Menu
@@ -159,17 +162,11 @@ const TYPED_MS = 250
 
 function SearchText({ filter, onChange }: FilterBarProps): ReactElement {
   const field = useRef<HTMLInputElement>(null)
-  const [typed, setTyped] = useState(filter.q ?? '')
+  const [typed, setTyped] = useTyped(filter.q ?? '', TYPED_MS, (text) => {
+    const { q: _old, ...rest } = filter
+    onChange(text === '' ? rest : { ...rest, q: text })
+  })
   useShortcuts('Filters', [{ keys: '/', does: 'Search in commits, messages and numbers', run: () => field.current?.focus() }])
-  useEffect(() => {
-    const text = typed.trim()
-    if (text === (filter.q ?? '')) return undefined
-    const timer = setTimeout(() => {
-      const { q: _old, ...rest } = filter
-      onChange(text === '' ? rest : { ...rest, q: text })
-    }, TYPED_MS)
-    return () => clearTimeout(timer)
-  }, [typed, filter, onChange])
   return (
     <input
       ref={field}

@@ -5,6 +5,7 @@ import { useEffect, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { queries } from '../server/queries.ts'
+import { useHidden } from '../shell/use-off.ts'
 import styles from './builds.module.css'
 
 const KEY = 'windlass.first-steps'
@@ -28,7 +29,9 @@ function keepHidden(): void {
 /** `isEmpty`: the server has no builds that the reader may see. */
 export function FirstSteps({ isEmpty = false }: { readonly isEmpty?: boolean }): ReactElement | null {
   const [isHidden, setIsHidden] = useState(readHidden)
-  const isAsked = isEmpty || !isHidden
+  // Who sees only some projects cannot connect a cluster.
+  const hidden = useHidden('see-runners')
+  const isAsked = hidden === undefined && (isEmpty || !isHidden)
   const pipelines = useQuery({ ...queries.pipelines(), enabled: isAsked })
   const runtimes = useQuery({ ...queries.runtimes(), enabled: isAsked })
   const hasRuntimes = (runtimes.data?.items.length ?? 0) > 0
@@ -37,7 +40,7 @@ export function FirstSteps({ isEmpty = false }: { readonly isEmpty?: boolean }):
   useEffect(() => {
     if (isComplete) keepHidden()
   }, [isComplete])
-  if (!isEmpty && (isHidden || isComplete || runtimes.isPending || pipelines.isPending)) return null
+  if (!isEmpty && (!isAsked || isComplete || runtimes.isPending || pipelines.isPending)) return null
   const steps = [
     {
       text: 'Connect a cluster, where builds run.',

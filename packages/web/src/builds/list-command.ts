@@ -1,6 +1,6 @@
 /** The command line that lists the same builds as the page. */
+import { shellWord } from '@windlass/plan'
 import { isUnfiltered, type BuildFilter } from '../url/build-filter.ts'
-import { shellWord } from '../parts/shell-word.ts'
 
 /** Returns the command; undefined for filters that it has no options for. */
 export function toListCommand(filter: BuildFilter): string | undefined {

@@ -2,15 +2,16 @@
 import { useMutation } from '@tanstack/react-query'
 import { fault } from '@windlass/kit/faults'
 import type { Preferences, ViewFilter } from '@windlass/protocol'
-import { useState, type FormEvent, type ReactElement } from 'react'
-import { Button } from '../parts/button.tsx'
+import { useState, type ReactElement } from 'react'
 import { Command } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
-import { useSession, whyNot } from '../server/session.ts'
+import { useAway } from '../shell/away-bar.tsx'
 import { tell } from '../shell/toasts.tsx'
+import { useHidden } from '../shell/use-off.ts'
 import { changePreferences, refreshShared, type ShownView } from './view-queries.ts'
 import styles from './views.module.css'
 
@@ -24,45 +25,41 @@ interface ViewDialogProps {
 export function ViewDialog({ filter, view, onClose }: ViewDialogProps): ReactElement {
   const [name, setName] = useState(view?.name ?? '')
   const [isShared, setIsShared] = useState(view?.shared ?? false)
-  const state = useSession()
-  const noShare = whyNot(state.kind === 'in' ? state.session : undefined, 'share-views')
+  const away = useAway()
+  const noShare = useHidden('share-views')
+  const typed = name.trim()
   const { mutate, error, isPending } = useMutation({
-    mutationFn: () => saveView({ name: name.trim(), filter, isShared, view }),
+    mutationFn: () => saveView({ name: typed, filter, isShared, view }),
     onSuccess: () => {
-      tell({ text: view === undefined ? `Saved the view ${name.trim()}.` : `Renamed the view to ${name.trim()}.` })
+      tell({ text: view === undefined ? `Saved the view ${typed}.` : `Renamed the view to ${typed}.` })
       onClose()
     },
   })
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    if (name.trim() !== '') mutate()
-  }
   return (
-    <Dialog isOpen onClose={onClose} title={view === undefined ? 'Save the filters as a view' : `Rename the view ${view.name}`}>
-      <form className={styles['form']} onSubmit={submit}>
-        <Field label="Name" value={name} maxLength={60} required autoFocus onChange={(event) => setName(event.target.value)} />
-        {view === undefined && (
-          <label className={styles['share']}>
-            <input
-              type="checkbox"
-              checked={isShared}
-              disabled={noShare !== undefined}
-              onChange={(event) => setIsShared(event.target.checked)}
-            />
-            Share it with all users
-            {noShare !== undefined && <small>{noShare}</small>}
-          </label>
-        )}
-        {name.trim() !== '' && <Command text={`windlass get builds --view '${name.trim().replaceAll("'", String.raw`'\''`)}'`} />}
-        {error !== null && <Problem error={error} />}
-        <div className={styles['buttons']}>
-          <Button type="submit" tone="primary" isBusy={isPending} off={name.trim() === '' ? 'The view needs a name.' : undefined}>
-            {view === undefined ? 'Save the view' : 'Rename the view'}
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={view === undefined ? 'Save the filters as a view' : `Rename the view ${view.name}`}
+      verb={view === undefined ? 'Save the view' : 'Rename the view'}
+      off={away ?? (typed === '' ? 'The view needs a name.' : undefined)}
+      isBusy={isPending}
+      onSubmit={() => mutate()}
+      onClose={onClose}
+    >
+      <Field label="Name" value={name} maxLength={60} required autoFocus onChange={(event) => setName(event.target.value)} />
+      {view === undefined && (
+        <label className={styles['share']}>
+          <input
+            type="checkbox"
+            checked={isShared}
+            disabled={noShare !== undefined}
+            onChange={(event) => setIsShared(event.target.checked)}
+          />
+          Share it with all users
+          {noShare !== undefined && <small>{noShare}</small>}
+        </label>
+      )}
+      {typed !== '' && <Command text={sh`windlass get builds --view ${typed}`} />}
+      {error !== null && <Problem error={error} />}
+    </FormDialog>
   )
 }
 

@@ -5,11 +5,10 @@ import { Bookmark, Ellipsis, Users } from 'lucide-react'
 import { Fragment, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Menu } from '../parts/menu.tsx'
-import { toProblem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
-import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
-import { tell } from '../shell/toasts.tsx'
+import { tell, tellProblem } from '../shell/toasts.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { isUnfiltered, type BuildFilter } from '../url/build-filter.ts'
 import styles from './views.module.css'
 import { fromViewFilter, isOfView, toViewFilter } from './view-filter.ts'
@@ -72,13 +71,12 @@ export function useViews(): readonly ShownView[] {
 
 function ViewMenu({ view, onRename }: { readonly view: ShownView; readonly onRename: () => void }): ReactElement {
   const { name, shared, isDefault } = view
-  const state = useSession()
   const away = useAway()
-  const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'share-views')
-  const off = away ?? (shared ? forbidden : undefined)
+  const noShare = useOff('share-views')
+  const off = shared ? noShare : away
   const { mutate } = useMutation({
     mutationFn: async (work: () => Promise<unknown>) => work(),
-    onError: (error) => tell({ text: toProblem(error).message, tone: 'bad' }),
+    onError: tellProblem,
   })
   const remove = async (): Promise<void> => {
     if (shared) {

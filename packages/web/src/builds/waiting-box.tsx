@@ -49,7 +49,21 @@ function keyOf({ reason, runtime, project, pipeline, branch, trigger }: QueueCau
 }
 
 function Cause({ cause, now }: { readonly cause: QueueCause; readonly now: number }): ReactElement {
-  const { waiting, message, reason, nextMs, expiresAt, builds, holders = [], pipeline, runtime, limit } = cause
+  const {
+    waiting,
+    message,
+    reason,
+    nextMs,
+    expiresAt,
+    builds,
+    holders = [],
+    project,
+    pipeline,
+    branch,
+    trigger,
+    runtime,
+    limit,
+  } = cause
   const first = builds[0]
   const details = [
     cause.used !== undefined && limit !== undefined ? `${cause.used} of ${limit} run${formatHolders(cause)}` : '',
@@ -80,6 +94,9 @@ function Cause({ cause, now }: { readonly cause: QueueCause; readonly now: numbe
             small
             href={paths.builds({
               reason: [reason],
+              ...(project !== undefined && { project: [project] }),
+              ...(branch !== undefined && { branch: [branch] }),
+              ...(trigger !== undefined && { trigger: [trigger] }),
               ...(pipeline !== undefined && { pipeline: [pipeline] }),
               ...(runtime !== undefined && { runtime: [runtime] }),
             })}

@@ -9,6 +9,7 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -21,7 +22,7 @@ import { ContextChecks } from './context-check.tsx'
 import { ContextForm } from './context-form.tsx'
 import styles from './contexts.module.css'
 import { TYPE_WORDS } from './draft.ts'
-import { contextQueries, type ContextUse } from './queries.ts'
+import { contextQueries } from './queries.ts'
 
 export function ContextScreen(): ReactElement {
   const { '*': name = '' } = useParams<{ '*'?: string }>()
@@ -64,44 +65,53 @@ function Content({ context }: { readonly context: Context }): ReactElement {
         </p>
       )}
       <ContextChecks context={context} />
-      <Uses name={context.name} />
+      <Uses context={context} />
       <ContextForm key={context.updatedAt} type={context.type} context={context} onStored={stored} />
-      <Command text={`windlass get contexts ${context.name} -o yaml`} />
+      <Command text={sh`windlass get contexts ${context.name} -o yaml`} />
     </div>
   )
 }
 
-function Uses({ name }: { readonly name: string }): ReactElement | null {
-  const { data } = useQuery(contextQueries.uses(name))
-  if (data === undefined) return null
+type ContextUse = NonNullable<Context['usedBy']>
+
+function Uses({ context: { usedBy } }: { readonly context: Context }): ReactElement | null {
+  if (usedBy === undefined) return null
   return (
     <section aria-label="Used by" className={layout['tight']}>
-      <h2>Used by {data.length === 0 ? 'nothing that names it in its settings' : String(data.length)}</h2>
-      <UseList uses={data} />
+      <h2>Used by {usedBy.total === 0 ? 'no pipeline and no trigger' : String(usedBy.total)}</h2>
+      <UseList use={usedBy} />
     </section>
   )
 }
 
-function UseList({ uses }: { readonly uses: readonly ContextUse[] }): ReactElement {
+function UseList({ use: { total, pipelines, triggers } }: { readonly use: ContextUse }): ReactElement {
+  const more = total - pipelines.length - triggers.length
   return (
     <ul className={styles['uses']}>
-      {uses.map(({ pipeline, trigger }) => (
-        <li key={`${pipeline}#${trigger}`}>
-          <Link href={paths.pipeline(pipeline, trigger === undefined ? undefined : 'triggers')}>
-            <bdi>{trigger === undefined ? pipeline : `${pipeline}#${trigger}`}</bdi>
+      {pipelines.map((pipeline) => (
+        <li key={pipeline}>
+          <Link href={paths.pipeline(pipeline)}>
+            <bdi>{pipeline}</bdi>
           </Link>
         </li>
       ))}
+      {triggers.map((trigger) => (
+        <li key={trigger}>
+          <Link href={paths.pipeline(trigger.slice(0, trigger.indexOf('#')), 'triggers')}>
+            <bdi>{trigger}</bdi>
+          </Link>
+        </li>
+      ))}
+      {more > 0 && <li>and {more} more</li>}
     </ul>
   )
 }
 
-function Deletion({ context: { name } }: { readonly context: Context }): ReactElement {
+function Deletion({ context: { name, usedBy } }: { readonly context: Context }): ReactElement {
   const [, go] = useLocation()
   const [isAsking, setIsAsking] = useState(false)
   const state = useSession()
   const off = useAway() ?? whyNot(state.kind === 'in' ? state.session : undefined, 'change-contexts')
-  const uses = useQuery(contextQueries.uses(name))
   return (
     <>
       <Button tone="danger" off={off} onClick={() => setIsAsking(true)}>
@@ -118,17 +128,17 @@ function Deletion({ context: { name } }: { readonly context: Context }): ReactEl
           }}
           onClose={() => setIsAsking(false)}
         >
-          {uses.data === undefined ? (
-            <p>The page does not know yet what uses it.</p>
-          ) : uses.data.length === 0 ? (
-            <p>No pipeline and no trigger names it in its settings. Documents that name it fail from then on.</p>
+          {usedBy === undefined ? (
+            <p>The server does not say what uses it.</p>
+          ) : usedBy.total === 0 ? (
+            <p>No pipeline and no trigger names it.</p>
           ) : (
             <>
               <p>New builds of these fail from then on:</p>
-              <UseList uses={uses.data} />
+              <UseList use={usedBy} />
             </>
           )}
-          <Command text={`windlass delete context ${name}`} />
+          <Command text={sh`windlass delete context ${name}`} />
         </Question>
       )}
     </>

@@ -13,8 +13,7 @@ import { Problem } from '../parts/problem.tsx'
 import { WindowedList } from '../parts/windowed-list.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { chosenOf, keyOf, PHASES, toFlags, toSteps, whyNotStop, type Chosen } from './breakpoints.ts'
 import styles from './debug.module.css'
@@ -31,8 +30,7 @@ export function Breakpoints({ build, settings }: BreakpointsProps): ReactElement
   const isFinal = isFinalBuild(build.status)
   const [added, setAdded] = useState<Chosen>(new Set())
   const [onFailure, setOnFailure] = useState(false)
-  const state = useSession()
-  const away = useAway()
+  const forbidden = useOff('debug-builds')
   const restart = useRestart(build)
   const change = useMutation({
     mutationFn: (input: DebugChange) => client.debug.change(build.id, input),
@@ -46,7 +44,6 @@ export function Breakpoints({ build, settings }: BreakpointsProps): ReactElement
   const before = isFinal ? undefined : settings
   const had = chosenOf(before)
   const count = added.size + (onFailure ? 1 : 0)
-  const forbidden = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'debug-builds')
   const nothing = count === 0 ? 'Choose a breakpoint first.' : undefined
   const debug = { ...(added.size > 0 && { steps: toSteps(added) }), ...(onFailure && { onFailure }) }
   const flags = toFlags(added, onFailure)
@@ -119,8 +116,8 @@ export function Breakpoints({ build, settings }: BreakpointsProps): ReactElement
 
 function sayState(settings: DebugSettings | undefined): string {
   return settings === undefined
-    ? 'Debugging is off: the build runs through.'
-    : 'The build stops at the places that are checked, and at those of its document. Turning debugging off removes all and lets held steps go on.'
+    ? 'Debugging is off: the build stops nowhere.'
+    : 'The build stops at the places that are checked, and at those of its document. Turning debugging off removes all of them, and held steps continue.'
 }
 
 interface RowProps {

@@ -1,6 +1,6 @@
 /** Breakpoints as the page chooses them and as commands write them. */
+import { shellWord } from '@windlass/plan'
 import type { BuildStep, DebugPhase, DebugSettings } from '@windlass/protocol'
-import { shellWord } from '../parts/shell-word.ts'
 
 export const PHASES = [
   ['before', 'Before', 'before the step and its services'],

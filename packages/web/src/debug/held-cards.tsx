@@ -4,14 +4,14 @@ import { isFault } from '@windlass/kit/faults'
 import { DEBUG_TIMEOUT_MS, RIGHTS, type Build, type DebugAction, type DebugSettings, type DebugState } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { useNow } from '../looks/clock.ts'
-import { formatHour, formatSpan } from '../looks/time.ts'
+import { formatMoment, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { PHASES } from './breakpoints.ts'
 import styles from './debug.module.css'
 import { useOpenTerminal } from './open-terminal.ts'
@@ -44,7 +44,7 @@ const ACTIONS = [
 
 /** What was asked of the engine, until it has done it. */
 const ASKED = {
-  continue: 'The step goes on.',
+  continue: 'The step continues.',
   retry: 'The step runs again.',
   fail: 'The step fails.',
   extend: 'The time limit starts again.',
@@ -58,14 +58,12 @@ interface CardProps {
 
 function Card({ build, held: { step, phase, since }, settings }: CardProps): ReactElement {
   const now = useNow()
-  const away = useAway()
-  const state = useSession()
+  const off = useOff('debug-builds')
   const open = useOpenTerminal(build)
   const act = useMutation({
     mutationFn: (action: DebugAction) => client.debug.act(build.id, step, action),
     onSettled: () => void queryClient.invalidateQueries({ queryKey: debugQuery(build.id).queryKey }),
   })
-  const off = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'debug-builds')
   const where = PHASES.find(([name]) => name === phase)?.[2] ?? ''
   // Another person was faster: the card goes away with the hold.
   const isLate = isFault(act.error) && act.error.code === 'not-held'
@@ -73,7 +71,7 @@ function Card({ build, held: { step, phase, since }, settings }: CardProps): Rea
   return (
     <section className={styles['held']} aria-label={`Held step ${step}`}>
       <h2>
-        Held: <bdi>{step}</bdi>, {where}, since {formatHour(since)}, for {formatSpan(now - since)}.
+        Held: <bdi>{step}</bdi>, {where}, since {formatMoment(since, now)}, for {formatSpan(now - since)}.
       </h2>
       <p className="quiet">
         {sayLimit(settings)} The role {RIGHTS['debug-builds'].role} is enough to act on it.
@@ -101,16 +99,16 @@ function Card({ build, held: { step, phase, since }, settings }: CardProps): Rea
       {act.error !== null && !isLate && <Problem error={act.error} />}
       {open.error !== null && <Problem error={open.error} />}
       <p>
-        <code>exit</code> in a terminal lets the step go on. <kbd>Ctrl-P</kbd> <kbd>Ctrl-Q</kbd>, or <kbd>~</kbd>
+        <code>exit</code> in a terminal lets the step continue. <kbd>Ctrl-P</kbd> <kbd>Ctrl-Q</kbd>, or <kbd>~</kbd>
         <kbd>.</kbd> at the start of a line, leaves the terminal and keeps the step held.
       </p>
-      <Command text={`windlass debug ${build.id} ${step}`} />
+      <Command text={sh`windlass debug ${build.id} ${step}`} />
     </section>
   )
 }
 
 function sayLimit(settings: DebugSettings | undefined): string {
-  const end = settings?.onTimeout === 'continue' ? 'the step goes on' : 'the build ends'
+  const end = settings?.onTimeout === 'continue' ? 'the step continues' : 'the build ends'
   return settings?.timeoutMs === undefined
     ? `Without a key press for 15 min, or as long as the runtime sets, ${end}.`
     : `Without a key press for ${formatSpan(settings.timeoutMs)} ${end}.`

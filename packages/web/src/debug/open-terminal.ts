@@ -22,7 +22,8 @@ export function useOpenTerminal(build: Build): OpenTerminal {
     mutationFn: (step: string) => client.debug.openTerminal(build.id, { ...FIRST_SIZE, kind: 'xterm-256color', step }),
     onSuccess: async ({ id: terminal }) => {
       await queryClient.invalidateQueries({ queryKey: debugQuery(build.id).queryKey })
-      go(paths.debug(build.id, { terminal }), { replace: true })
+      // On the tab of the debugger, the terminal takes the place of the wait for it.
+      go(paths.debug(build.id, { terminal }), { replace: location.pathname === paths.debug(build.id) })
     },
   })
   return { isBusy: isPending, error, run: mutate }

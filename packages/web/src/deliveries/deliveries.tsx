@@ -3,6 +3,7 @@ import type { ReactElement } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { Command } from '../parts/copy.tsx'
 import layout from '../parts/layout.module.css'
+import { sh } from '../parts/shell.ts'
 import { Page } from '../shell/page.tsx'
 import { readDeliveryFilter, writeDeliveryFilter, type DeliveryFilter } from '../url/delivery-filter.ts'
 import { paths } from '../url/paths.ts'
@@ -28,7 +29,7 @@ export function Deliveries(): ReactElement {
 function commandOf({ repo, branch, webhook, pipeline, outcome }: DeliveryFilter): string {
   const status = outcome === 'built' || outcome === 'nothing' ? 'processed' : outcome
   const flags = Object.entries({ repo, branch, webhook, pipeline, status }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${value}`],
+    value === undefined ? [] : [`--${name}`, value],
   )
-  return ['windlass get deliveries', ...flags].join(' ')
+  return sh`windlass get deliveries ${flags}`
 }

@@ -13,6 +13,7 @@ import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { When } from '../parts/when.tsx'
 import { WindowedList } from '../parts/windowed-list.tsx'
+import { useListCursor } from '../shell/list-cursor.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import type { DeliveryFilter } from '../url/delivery-filter.ts'
 import { paths } from '../url/paths.ts'
@@ -38,9 +39,16 @@ export function DeliveryList({ filter, onChange }: ListProps): ReactElement {
     (list.data?.pages ?? []).flatMap(({ items }) => items),
     frame,
   )
-  const [cursor, setCursor] = useState<number>()
-  const current = cursor === undefined ? undefined : shown[cursor]
-  const move = (by: number): void => setCursor(Math.min(Math.max((cursor ?? -1) + by, 0), shown.length - 1))
+  const {
+    index: cursor,
+    move,
+    onFocus,
+  } = useListCursor(
+    shown.map(({ id }) => id),
+    frame,
+    () => list.hasNextPage && void list.fetchNextPage(),
+  )
+  const current = shown[cursor]
   useShortcuts('List', [
     { keys: 'j', does: 'Next delivery', run: () => move(1) },
     { keys: 'k', does: 'Previous delivery', run: () => move(-1) },
@@ -51,7 +59,7 @@ export function DeliveryList({ filter, onChange }: ListProps): ReactElement {
   if (list.data === undefined) return <Problem error={list.error} onRetry={() => void list.refetch()} />
   if (shown.length === 0 && !list.hasNextPage) return <NoDeliveries filter={filter} onChange={onChange} />
   return (
-    <div ref={frame} className={layout['tight']}>
+    <div ref={frame} className={layout['tight']} onFocus={onFocus}>
       {count > 0 && (
         <Button small onClick={show}>
           Show {count === 1 ? '1 new delivery' : `${count} new deliveries`}
@@ -63,7 +71,7 @@ export function DeliveryList({ filter, onChange }: ListProps): ReactElement {
           rows={shown}
           rowHeight={isNarrow ? 'auto' : ROW_PX}
           keyOf={({ id }) => id}
-          reveal={cursor}
+          reveal={cursor < 0 ? undefined : cursor}
           render={(delivery, index) => <DeliveryRow delivery={delivery} isCurrent={index === cursor} />}
         />
       </div>

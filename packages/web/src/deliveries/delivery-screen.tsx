@@ -16,10 +16,10 @@ import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { Page } from '../shell/page.tsx'
 import { usePaletteActions } from '../shell/palette-actions.ts'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { TestResult, useDeliveryTest } from '../triggers/test-result.tsx'
 import { senderOf } from './delivery-list.tsx'
@@ -112,8 +112,8 @@ interface ActionsProps {
 
 function Actions({ delivery, test }: ActionsProps): ReactElement {
   const [, go] = useLocation()
-  const state = useSession()
   const away = useAway()
+  const noStart = useOff('start-builds')
   const replay = useMutation({
     mutationFn: () => client.deliveries.replay(delivery.id),
     onSuccess: ({ id }) => {
@@ -122,7 +122,7 @@ function Actions({ delivery, test }: ActionsProps): ReactElement {
     },
   })
   const noBody = delivery.body === undefined ? 'The delivery was refused, so its body is not stored.' : undefined
-  const off = away ?? noBody ?? whyNot(state.kind === 'in' ? state.session : undefined, 'start-builds')
+  const off = noStart ?? noBody
   usePaletteActions(() => [
     { id: 'replay', group: 'Actions', label: 'Replay the delivery', off, run: () => replay.mutate() },
     { id: 'try', group: 'Actions', label: 'Test the delivery with the triggers as they are now', off: test.off, run: test.run },

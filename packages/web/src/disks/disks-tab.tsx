@@ -5,20 +5,21 @@ import { describeDiskUse, type Disk, type DiskPage, type DiskState, type Runtime
 import { useState, type ReactElement } from 'react'
 import { Link } from 'wouter'
 import { useNow } from '../looks/clock.ts'
-import { formatExact, formatSpan } from '../looks/time.ts'
+import { formatExact, formatMoment, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { Tooltip } from '../parts/tooltip.tsx'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import styles from './disks.module.css'
 import { diskQueries } from './queries.ts'
@@ -38,12 +39,12 @@ export function DisksTab({ runtime: { name } }: { readonly runtime: Pick<Runtime
   if (list.data === undefined) return <Problem error={list.error} onRetry={() => void list.refetch()} />
   const [first] = list.data.pages
   const items = list.data.pages.flatMap((page) => page.items)
-  const command = `windlass get disks --runtime ${name}`
+  const listCommand = sh`windlass get disks --runtime ${name}`
   return (
     <div className={styles['stack']}>
       {first !== undefined && <Summary page={first} disks={items} isComplete={!list.hasNextPage} />}
       {items.length === 0 ? (
-        <Empty action={<Command text={command} />}>
+        <Empty action={<Command text={listCommand} />}>
           No disk is known. Agents report the disks that builds leave in a cluster; a Docker host has none.
         </Empty>
       ) : (
@@ -54,7 +55,7 @@ export function DisksTab({ runtime: { name } }: { readonly runtime: Pick<Runtime
               Show more disks
             </Button>
           )}
-          <Command text={command} />
+          <Command text={listCommand} />
         </>
       )}
       {chosen !== undefined && <RemovalDialog disk={chosen} onClose={() => setChosen(undefined)} />}
@@ -101,12 +102,10 @@ function DiskTable({
   readonly items: readonly Disk[]
   readonly onRemove: (disk: Disk) => void
 }): ReactElement {
-  const away = useAway()
-  const state = useSession()
-  const forbidden = whyNot(state.kind === 'in' ? state.session : undefined, 'manage-runners')
+  const forbidden = useOff('manage-runners')
   const off = (disk: Disk): string | undefined => {
     if (disk.state === 'in-use') return `${disk.build === undefined ? 'A build' : `Build ${disk.build.number}`} uses the disk.`
-    return disk.removal === undefined ? (away ?? forbidden) : 'Its removal was requested.'
+    return disk.removal === undefined ? forbidden : 'Its removal was requested.'
   }
   return (
     <Table
@@ -166,14 +165,12 @@ function StateCell({ state, since, message, keptUntil }: Disk): ReactElement {
       <span className={styles['state']} data-state={state}>
         {STATES[state]} for{' '}
         <Tooltip text={formatExact(since)}>
-          <time dateTime={new Date(since).toISOString()}>{formatSpan(Math.max(0, now - since))}</time>
+          <time dateTime={new Date(since).toISOString()}>{formatSpan(now - since)}</time>
         </Tooltip>
       </span>
       {message !== undefined && <bdi className={styles['why']}>{message}</bdi>}
       {keptUntil !== undefined && state === 'warm' && (
-        <span className={styles['more']}>
-          reserved for its build until <When at={keptUntil} />
-        </span>
+        <span className={styles['more']}>reserved for its build until {formatMoment(keptUntil, now)}</span>
       )}
     </span>
   )
@@ -220,7 +217,7 @@ function RemovalDialog({ disk, onClose }: { readonly disk: Disk; readonly onClos
             <Button tone="danger" off={away} isBusy={remove.isPending} onClick={() => remove.mutate()}>
               Remove the disk
             </Button>
-            <Button onClick={onClose}>Keep it</Button>
+            <Button onClick={onClose}>Leave it</Button>
           </>
         )
       }
@@ -233,7 +230,7 @@ function RemovalDialog({ disk, onClose }: { readonly disk: Disk; readonly onClos
         <p>Its images, layers and files are lost. The next build that would use it starts with another disk.</p>
       )}
       {remove.error !== null && <Problem error={remove.error} />}
-      {!isDone && <Command text={`windlass delete disk ${disk.name}`} />}
+      {!isDone && <Command text={sh`windlass delete disk ${disk.name}`} />}
     </Dialog>
   )
 }

@@ -3,8 +3,7 @@ import type { Fix } from '@windlass/pipeline'
 import type { PlanAnswer } from '@windlass/protocol'
 import { useEffect, useEffectEvent, useRef, type ReactElement, type ReactNode } from 'react'
 import { toProblem } from '../parts/problem.tsx'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
+import { useOff } from '../shell/use-off.ts'
 import styles from './editor.module.css'
 import { PlanView } from './plan-view.tsx'
 import { ProblemList, type ListedProblem } from './problem-list.tsx'
@@ -39,12 +38,10 @@ interface DocumentEditorProps {
 export function DocumentEditor(props: DocumentEditorProps): ReactElement {
   const { pipeline, text, planWith, isReadOnly = false } = props
   const language = useLanguage()
-  const state = useSession()
-  const away = useAway()
   const stepTypes = useStepTypes(text)
   const checked = useCheck(language, text, { pipeline, branch: planWith.branch === '' ? undefined : planWith.branch }, stepTypes)
   const hasErrors = checked?.problems.some(({ severity }) => severity === 'error') ?? true
-  const whyNoPlan = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'start-builds')
+  const whyNoPlan = useOff('start-builds')
   const server = useServerPlan(
     {
       document: text,

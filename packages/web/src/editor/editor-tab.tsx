@@ -1,4 +1,5 @@
 /** Edits the document of a pipeline. */
+import { isFault } from '@windlass/kit/faults'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { Pipeline } from '@windlass/protocol'
 import { useEffect, useState, type ReactElement } from 'react'
@@ -7,16 +8,16 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Tabs } from '../parts/tabs.tsx'
 import { When } from '../parts/when.tsx'
 import { RunForm } from '../pipelines/run-form.tsx'
 import { toInput } from '../pipelines/pipeline-input.ts'
-import { isConflict, savePipeline } from '../pipelines/save-pipeline.ts'
+import { savePipeline } from '../pipelines/save-pipeline.ts'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import { Conflict } from './conflict.tsx'
@@ -42,8 +43,6 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
   const [branch, setBranch] = useState('')
   const [trigger, setTrigger] = useState('')
   const { data: triggers } = useQuery(queries.triggers(name))
-  const state = useSession()
-  const away = useAway()
   const isDirty = text !== base.document
   useEffect(() => {
     keepDraft(name, isDirty ? { revision: base.revision, text } : undefined)
@@ -69,13 +68,13 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
       if (saved.document !== text) replace(saved.document)
     },
     onError: async (error) => {
-      if (isConflict(error)) setTheirs(await client.pipelines.get(base.id))
+      if (isFault(error, 'conflict')) setTheirs(await client.pipelines.get(base.id).catch(() => undefined))
     },
   })
   const inGit = checked?.source?.kind === 'git' ? checked.source : undefined
   const [of] = useParam('of')
   const isSettings = of === 'settings'
-  const off = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'change-pipelines')
+  const off = useOff('change-pipelines')
   const whyNoSave = off ?? (isDirty ? undefined : 'Nothing has changed.')
   const start = (): void => {
     if (whyNoSave === undefined && !save.isPending) save.mutate(base)
@@ -84,7 +83,11 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
     { keys: 'Ctrl+s', does: 'Save', run: start },
     { keys: 'Ctrl+Enter', does: 'Run the draft', run: () => setIsRunOpen(true) },
   ])
-  const take = (found: Checked): void => {
+  const take = (other: Pipeline): void => {
+    show(other)
+    save.reset()
+  }
+  const keep = (found: Checked): void => {
     setChecked(found)
     // What the saved document wrote is not sent again beside the new document.
     if (written === undefined && found.text === base.document) setWritten(found.written ?? [])
@@ -97,7 +100,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
         </p>
         <div className={styles['buttons']}>
           {isDirty && (
-            <Button tone="quiet" onClick={() => show(pipeline)}>
+            <Button tone="quiet" onClick={() => take(pipeline)}>
               Discard changes
             </Button>
           )}
@@ -119,7 +122,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           {!isSettings && <GitDocument pipeline={base} where={inGit.where} />}
         </>
       )}
-      {save.error !== null && !isConflict(save.error) && <Problem error={save.error} />}
+      {save.error !== null && theirs === undefined && <Problem error={save.error} />}
       {theirs !== undefined && (
         <Conflict
           mine={text}
@@ -127,10 +130,11 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           off={off}
           isBusy={save.isPending}
           onKeepMine={() => save.mutate(theirs)}
-          onTakeTheirs={() => show(theirs)}
+          onTakeTheirs={() => take(theirs)}
           onGoOn={() => {
             setBase(theirs)
             setTheirs(undefined)
+            save.reset()
           }}
         />
       )}
@@ -143,7 +147,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           onChange={setText}
           onSave={start}
           onRun={() => setIsRunOpen(true)}
-          onChecked={take}
+          onChecked={keep}
           planFields={
             <div className={styles['planFields']}>
               <Field label="Plan for branch" value={branch} maxLength={500} onChange={(event) => setBranch(event.target.value)} />
@@ -152,7 +156,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           }
         />
       </div>
-      <Command text={`windlass plan --pipeline ${name} -f pipeline.yml`} />
+      <Command text={sh`windlass plan --pipeline ${name} -f pipeline.yml`} />
       <Dialog
         isOpen={isRunOpen}
         onClose={() => setIsRunOpen(false)}

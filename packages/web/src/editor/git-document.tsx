@@ -9,44 +9,46 @@ import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { RunForm } from '../pipelines/run-form.tsx'
-import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
 import { DocumentEditor } from './document-editor.tsx'
-import { editorQueries } from './queries.ts'
 import styles from './editor.module.css'
+import { editorQueries, type ReadDocument } from './queries.ts'
 
 export function GitDocument({ pipeline, where }: { readonly pipeline: Pipeline; readonly where: string }): ReactElement {
-  const last = useQuery(editorQueries.lastBuild(pipeline.name))
-  const build = last.data?.items[0]
-  const plan = useQuery({ ...queries.buildPlan(build?.id ?? ''), enabled: build !== undefined })
-  if (last.isPending || (build !== undefined && plan.isPending)) return <Loading rows={8} what="the document" />
-  const error = last.error ?? plan.error
-  if (error !== null) return <Problem error={error} onRetry={() => void last.refetch()} />
-  const fetched = plan.data?.fetched
-  if (build === undefined || fetched === undefined)
+  const { data: read, error, refetch } = useQuery(editorQueries.readDocument(pipeline.name))
+  if (read === undefined && error !== null) return <Problem error={error} onRetry={() => void refetch()} />
+  if (read === undefined) return <Loading rows={8} what="the document" />
+  if (read === null)
     return (
       <Empty>
         The steps are in <bdi className="mono">{where}</bdi>. They are shown here once a build has read them.
       </Empty>
     )
-  return <ReadDocument pipeline={pipeline} where={where} build={build} text={fetched} />
+  return <DocumentOfBuild pipeline={pipeline} where={where} read={read} />
 }
 
-function ReadDocument({
+function DocumentOfBuild({
   pipeline,
   where,
-  build,
-  text: first,
+  read,
 }: {
   readonly pipeline: Pipeline
   readonly where: string
-  readonly build: { readonly id: string; readonly number: number; readonly branch?: string | undefined }
-  readonly text: string
+  readonly read: ReadDocument
 }): ReactElement {
-  const [text, setText] = useState(first)
+  const [shown, setShown] = useState(read)
+  const [text, setText] = useState(read.text)
   const [version, setVersion] = useState(0)
   const [isDraft, setIsDraft] = useState(false)
   const [isRunOpen, setIsRunOpen] = useState(false)
+  const show = (next: ReadDocument): void => {
+    setShown(next)
+    setText(next.text)
+    setVersion((before) => before + 1)
+  }
+  // A draft stays on the document that it was made from.
+  if (!isDraft && read.build.id !== shown.build.id) show(read)
+  const { build } = shown
   const branch = build.branch ?? ''
   return (
     <>
@@ -57,22 +59,23 @@ function ReadDocument({
         </p>
         <div className={styles['buttons']}>
           {isDraft ? (
-            <Button
-              tone="quiet"
-              onClick={() => {
-                setText(first)
-                setVersion(version + 1)
-                setIsDraft(false)
-              }}
-            >
-              Discard the draft
-            </Button>
+            <>
+              <Button
+                tone="quiet"
+                onClick={() => {
+                  show(read)
+                  setIsDraft(false)
+                }}
+              >
+                Discard the draft
+              </Button>
+              <Button tone="primary" onClick={() => setIsRunOpen(true)}>
+                Run this draft
+              </Button>
+            </>
           ) : (
             <Button onClick={() => setIsDraft(true)}>Edit a draft</Button>
           )}
-          <Button tone="primary" onClick={() => setIsRunOpen(true)}>
-            Run this draft
-          </Button>
         </div>
       </div>
       <DocumentEditor
@@ -83,7 +86,7 @@ function ReadDocument({
         planWith={{ branch, trigger: '' }}
         onChange={setText}
         onSave={() => undefined}
-        onRun={() => setIsRunOpen(true)}
+        onRun={() => setIsRunOpen(isDraft)}
       />
       <Dialog isOpen={isRunOpen} onClose={() => setIsRunOpen(false)} title="Run this draft" isWide>
         <RunForm pipeline={pipeline} draft={text} first={{ branch }} />

@@ -1,7 +1,7 @@
 /** Makes a pipeline: a name, a document to start from, and its first build. */
 import { useMutation } from '@tanstack/react-query'
 import type { Pipeline } from '@windlass/protocol'
-import { useState, type ReactElement } from 'react'
+import { useEffect, useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
@@ -10,41 +10,53 @@ import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
 import { Page } from '../shell/page.tsx'
+import { tellProblem } from '../shell/toasts.tsx'
+import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { DocumentEditor } from './document-editor.tsx'
+import { keepDraft, readDraft } from './drafts.ts'
 import styles from './editor.module.css'
 import { START_DOCUMENTS } from './start-documents.ts'
 import type { Checked } from './use-check.ts'
 
 const FIRST = START_DOCUMENTS[0]?.document ?? ''
+/** Key of the draft of a pipeline that has no name yet. */
+const NEW = ''
 
 export function NewPipeline(): ReactElement {
   const [, go] = useLocation()
   const [name, setName] = useState('')
-  const [text, setText] = useState(FIRST)
+  const [text, setText] = useState(() => readDraft(NEW)?.text ?? FIRST)
   const [version, setVersion] = useState(0)
   const [branch, setBranch] = useState('main')
   const [checked, setChecked] = useState<Checked>()
-  const state = useSession()
-  const away = useAway()
-  const session = state.kind === 'in' ? state.session : undefined
+  const whyNoChange = useOff('change-pipelines')
+  const whyNoStart = useOff('start-builds')
+  useEffect(() => {
+    keepDraft(NEW, START_DOCUMENTS.some(({ document }) => document === text) ? undefined : { revision: 0, text })
+  }, [text])
   const create = useMutation({
     mutationFn: async (isRun: boolean): Promise<string> => {
       const pipeline = await client.pipelines.create({ name: name.trim(), document: text })
       remember(pipeline)
+      keepDraft(NEW, undefined)
       if (!isRun) return paths.pipeline(pipeline.name)
-      const build = await client.builds.create({ pipeline: pipeline.name, ...(branch !== '' && { branch }) })
-      return paths.build(build.id)
+      try {
+        const build = await client.builds.create({ pipeline: pipeline.name, ...(branch !== '' && { branch }) })
+        return paths.build(build.id)
+      } catch (error) {
+        // The pipeline exists now: a second try goes from its own screen.
+        tellProblem(error)
+        return paths.pipeline(pipeline.name, 'run')
+      }
     },
     onSuccess: (path) => go(path),
   })
   const hasErrors = checked?.problems.some(({ severity }) => severity === 'error') ?? false
   const missing = name.trim() === '' ? 'The pipeline needs a name.' : hasErrors ? 'The document has errors.' : undefined
-  const off = away ?? whyNot(session, 'change-pipelines') ?? missing
-  const whyNoRun = off ?? whyNot(session, 'start-builds')
+  const off = whyNoChange ?? missing
+  const whyNoRun = off ?? whyNoStart
   const start = (isRun: boolean): void => {
     if ((isRun ? whyNoRun : off) === undefined && !create.isPending) create.mutate(isRun)
   }

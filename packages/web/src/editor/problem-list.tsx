@@ -1,5 +1,6 @@
 /** The problems of a document below its text: place, message, hint, and a button that solves it. */
 import type { Fix } from '@windlass/pipeline'
+import { plural } from '@windlass/plan'
 import type { ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import styles from './editor.module.css'
@@ -24,17 +25,13 @@ interface ProblemListProps {
   readonly onNext: () => void
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
 export function ProblemList({ problems, count, onGoTo, onFix, onNext }: ProblemListProps): ReactElement {
   const errors = problems.filter(({ severity }) => severity === 'error').length
   return (
     <section className={styles['problems']} aria-label="Problems" data-checks={count}>
       <div className={styles['summary']}>
         <p role="status">
-          {counted(errors, 'error')}, {counted(problems.length - errors, 'warning')}
+          {plural(errors, 'error')}, {plural(problems.length - errors, 'warning')}
         </p>
         {problems.length > 0 && (
           <Button small tone="quiet" onClick={onNext}>

@@ -1,6 +1,6 @@
 /** What the editor and the form of a run read from the server. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { PlanInput } from '@windlass/protocol'
+import type { Build, PlanInput } from '@windlass/protocol'
 import { client } from '../server/client.ts'
 
 const MINUTE = 60_000
@@ -16,24 +16,11 @@ export const editorQueries = {
       staleTime: 10_000,
       gcTime: MINUTE,
     }),
-  lastBuild: (pipeline: string) =>
+  /** The document that the newest build read from a repository. */
+  readDocument: (pipeline: string) =>
     queryOptions({
       queryKey: ['builds', 'last', pipeline],
-      queryFn: ({ signal }) => client.builds.list({ signal, query: { pipeline, limit: 1 } }),
-    }),
-  contexts: () =>
-    queryOptions({
-      queryKey: ['contexts'],
-      queryFn: ({ signal }) => client.contexts.list({ signal }),
-      staleTime: MINUTE,
-      retry: false,
-    }),
-  runtimes: () =>
-    queryOptions({
-      queryKey: ['runtimes'],
-      queryFn: ({ signal }) => client.runtimes.list({ signal }),
-      staleTime: MINUTE,
-      retry: false,
+      queryFn: ({ signal }) => readDocument(pipeline, signal),
     }),
   /** A version of a step type with its manifest: `name` or `name:version`. */
   stepType: (name: string) =>
@@ -50,4 +37,18 @@ export const editorQueries = {
       staleTime: MINUTE,
       retry: false,
     }),
+}
+
+/** A document of a repository and the build that read it. */
+export interface ReadDocument {
+  readonly build: Build
+  readonly text: string
+}
+
+async function readDocument(pipeline: string, signal: AbortSignal): Promise<ReadDocument | null> {
+  const { items } = await client.builds.list({ signal, query: { pipeline, limit: 1 } })
+  const build = items[0]
+  if (build === undefined) return null
+  const { fetched } = await client.builds.plan(build.id, { signal })
+  return fetched === undefined ? null : { build, text: fetched }
 }

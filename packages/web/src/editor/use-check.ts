@@ -3,9 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import type { CatalogEntry, KnownNames } from '@windlass/pipeline'
 import type { PlanAnswer } from '@windlass/protocol'
 import { useEffect, useRef, useState } from 'react'
-import { editorQueries } from './queries.ts'
+import { contextQueries } from '../contexts/queries.ts'
+import { queries } from '../server/queries.ts'
 import type { CheckAnswer, PlannedRun } from './language.ts'
 import { openLanguage, type Language } from './language-client.ts'
+import { editorQueries } from './queries.ts'
 
 /** Pause in the typing after which the worker checks. Milliseconds. */
 const PAUSE_MS = 60
@@ -60,8 +62,8 @@ export function useCheck(
 
 /** Returns the names of the account that completion offers. */
 export function useKnownNames(answer: PlanAnswer | undefined): KnownNames {
-  const { data: contexts } = useQuery(editorQueries.contexts())
-  const { data: runtimes } = useQuery(editorQueries.runtimes())
+  const { data: contexts } = useQuery({ ...contextQueries.list(), retry: false })
+  const { data: runtimes } = useQuery({ ...queries.runtimes(), retry: false })
   const { data: stepTypes } = useQuery(editorQueries.stepTypes())
   return {
     contexts: contexts?.items.map(({ name, type }) => ({ name, type })) ?? [],

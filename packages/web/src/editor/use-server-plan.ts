@@ -1,8 +1,8 @@
 /** What the server would do with a document or a run. It knows the variables, contexts and limits of the account. */
 import { useQuery } from '@tanstack/react-query'
 import type { PlanAnswer } from '@windlass/protocol'
+import { useSettled } from '../parts/use-settled.ts'
 import { editorQueries } from './queries.ts'
-import { useSettled } from './use-settled.ts'
 
 /** Pause in the changes after which the server plans. Milliseconds. */
 const PAUSE_MS = 400

@@ -8,13 +8,14 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { tell } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { refreshRuntimes } from './save-runtime.ts'
-import { Secret } from './secret.tsx'
 
 interface DialogProps {
   readonly name: string
@@ -26,17 +27,18 @@ export function RenameDialog({ name, onClose }: DialogProps): ReactElement {
   const [, go] = useLocation()
   const [wanted, setWanted] = useState(name)
   const off = useOff('manage-runners')
+  const typed = wanted.trim()
   const rename = useMutation({
-    mutationFn: () => client.agents.patch(name, { name: wanted }),
+    mutationFn: () => client.agents.patch(name, { name: typed }),
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: ['agents'] })
       refreshRuntimes()
-      go(paths.agent(wanted), { replace: true })
-      tell({ text: `The agent is called ${wanted}.` })
+      go(paths.agent(typed), { replace: true })
+      tell({ text: `The agent is called ${typed}.` })
       onClose()
     },
   })
-  const same = wanted.trim() === '' || wanted === name ? 'Write another name.' : undefined
+  const same = typed === '' || typed === name ? 'Write another name.' : undefined
   return (
     <FormDialog
       title={`Rename ${name}`}
@@ -55,7 +57,7 @@ export function RenameDialog({ name, onClose }: DialogProps): ReactElement {
         onChange={(event) => setWanted(event.target.value)}
       />
       {rename.error !== null && <Problem error={rename.error} />}
-      <Command text={`windlass patch agents ${name} -n ${wanted}`} />
+      <Command text={sh`windlass patch agents ${name} -n ${typed === '' ? 'NAME' : typed}`} />
     </FormDialog>
   )
 }
@@ -68,10 +70,11 @@ export function NewTokenDialog({ name, onClose }: DialogProps): ReactElement {
   if (token !== undefined)
     return (
       <Dialog isOpen onClose={onClose} title={`New token of ${name}`} actions={<Button onClick={onClose}>Done</Button>}>
-        <p>The token is shown once. The agent is disconnected until it has this token.</p>
-        <Secret text={token} label="Token" />
+        <ShownOnce title="The token is shown only now." parts={[{ label: 'Token', text: token }]}>
+          The agent is disconnected until it has this token.
+        </ShownOnce>
         <p>Store it in a file, and install the agent again with it:</p>
-        <Command text={`windlass install agent --name ${name} --token-file token.txt`} />
+        <Command text={sh`windlass install agent --name ${name} --token-file token.txt`} />
       </Dialog>
     )
   return (
@@ -81,10 +84,10 @@ export function NewTokenDialog({ name, onClose }: DialogProps): ReactElement {
       title={`Make a new token for ${name}?`}
       actions={
         <>
-          <Button onClick={onClose}>Keep the token</Button>
           <Button tone="danger" off={off} isBusy={renew.isPending} onClick={() => renew.mutate()}>
             Make a new token
           </Button>
+          <Button onClick={onClose}>Leave it</Button>
         </>
       }
     >

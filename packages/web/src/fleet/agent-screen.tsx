@@ -12,6 +12,7 @@ import { Command } from '../parts/copy.tsx'
 import { Definitions } from '../parts/definitions.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { StatusLine } from '../parts/status-line.tsx'
 import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
@@ -92,7 +93,7 @@ function AgentFacts({ agent }: { readonly agent: Agent }): ReactElement {
         ]}
       />
       <ChecksCard agent={agent.name} />
-      <Command text={`windlass get agents ${agent.name}`} />
+      <Command text={sh`windlass get agents ${agent.name}`} />
     </div>
   )
 }

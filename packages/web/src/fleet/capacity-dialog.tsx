@@ -1,5 +1,7 @@
 /** Changes how many builds a runtime runs at once. */
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { isFault } from '@windlass/kit/faults'
+import { plural } from '@windlass/plan'
 import type { Runtime } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Command } from '../parts/copy.tsx'
@@ -7,10 +9,11 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { useOff } from '../shell/use-off.ts'
 import { tell } from '../shell/toasts.tsx'
 import { fleet } from './queries.ts'
-import { isConflict, refreshRuntimes, saveRuntime } from './save-runtime.ts'
+import { refreshRuntimes, saveRuntime } from './save-runtime.ts'
 
 interface CapacityProps {
   /** Name of the runtime. */
@@ -56,11 +59,11 @@ function CapacityForm({ runtime, merged, onClose }: FormProps): ReactElement {
         description: `capacity ${now ?? 'unlimited'} -> ${wanted}`,
       }),
     onSuccess: () => {
-      tell({ text: `${runtime.name} runs up to ${wanted} builds.` })
+      tell({ text: `${runtime.name} runs up to ${plural(wanted, 'build')}.` })
       onClose()
     },
     // The next click changes the version that was read again.
-    onError: (error) => isConflict(error) && refreshRuntimes(),
+    onError: (error) => isFault(error, 'conflict') && refreshRuntimes(),
   })
   return (
     <FormDialog
@@ -85,7 +88,7 @@ function CapacityForm({ runtime, merged, onClose }: FormProps): ReactElement {
         onChange={(event) => setText(event.target.value.trim())}
       />
       {save.error !== null && <Problem error={save.error} />}
-      <Command text={`windlass patch re ${runtime.name} --capacity ${isNumber ? wanted : '…'}`} />
+      <Command text={sh`windlass patch re ${runtime.name} --capacity ${isNumber ? wanted : 'NUMBER'}`} />
     </FormDialog>
   )
 }

@@ -8,13 +8,13 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { useOff } from '../shell/use-off.ts'
 import { agentName, connectCommands, isLoopback, KEY_FILE, nameProblem, type Way } from './connect-commands.ts'
 import styles from './fleet.module.css'
 import { InstallationProgress } from './installation-progress.tsx'
-import { Secret } from './secret.tsx'
 
 interface ConnectProps {
   readonly isOpen: boolean
@@ -44,11 +44,13 @@ function Connect(): ReactElement {
   const [way, setWay] = useState<Way>('wizard')
   const [cluster, setCluster] = useState('')
   const [namespace, setNamespace] = useState('windlass')
+  // A call whose answer was lost must be the same when it is tried again.
+  const [openedAt, setOpenedAt] = useState(now)
   const { data: status } = useQuery(queries.status())
   const off = useOff('manage-runners')
   const url = status?.advertisedUrl ?? location.origin
   const make = useMutation({
-    mutationFn: async () => ({ startedAt: now(), token: (await createKey(way, cluster)).token }),
+    mutationFn: async () => ({ startedAt: now(), token: (await createKey(way, { cluster, at: openedAt })).token }),
   })
   const wrong = nameProblem(cluster) ?? nameProblem(namespace)
   if (make.data !== undefined)
@@ -73,7 +75,15 @@ function Connect(): ReactElement {
         <legend>Install with</legend>
         {WAYS.map((one) => (
           <label key={one.way}>
-            <input type="radio" name="way" checked={way === one.way} onChange={() => setWay(one.way)} />
+            <input
+              type="radio"
+              name="way"
+              checked={way === one.way}
+              onChange={() => {
+                setWay(one.way)
+                setOpenedAt(now())
+              }}
+            />
             <span>
               {one.label}
               <small>{one.about}</small>
@@ -114,8 +124,10 @@ function Connect(): ReactElement {
 }
 
 /** Makes a key that can do what an installer does, and nothing else. */
-async function createKey(way: Way, cluster: string): Promise<{ readonly token: string }> {
-  const at = now()
+async function createKey(
+  way: Way,
+  { cluster, at }: { readonly cluster: string; readonly at: number },
+): Promise<{ readonly token: string }> {
   return client.keys.create({
     name: `connect-${cluster}-${at.toString(36)}`,
     role: 'admin',
@@ -128,7 +140,7 @@ interface InstructionsProps {
   readonly commands: readonly string[]
   readonly token: string
   readonly isLoopbackUrl: boolean
-  /** Installations that started before belong to somebody else. Epoch milliseconds. */
+  /** Installations that started before are of others. Epoch milliseconds. */
   readonly since: number
   /** Name that the commands give to the agent. */
   readonly agent: string
@@ -137,10 +149,9 @@ interface InstructionsProps {
 function Instructions({ commands, token, isLoopbackUrl, since, agent }: InstructionsProps): ReactElement {
   return (
     <div className={styles['stack']}>
-      <p>
-        1. Store this key in the file <code>{KEY_FILE}</code>. It is shown once, and can only install and connect clusters.
-      </p>
-      <Secret text={token} label="Key" />
+      <ShownOnce title="The key is shown only now." parts={[{ label: 'Key', text: token }]}>
+        1. Store it in the file <code>{KEY_FILE}</code>. It can only install and connect clusters.
+      </ShownOnce>
       <p>2. Run this where your kubeconfig reaches the cluster:</p>
       {commands.map((text) => (
         <Command key={text} text={text} />

@@ -6,7 +6,7 @@ import { lookOfHealth } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { formatSpan } from '../looks/time.ts'
 import { Command } from '../parts/copy.tsx'
-import { commandOf } from '../parts/problem.tsx'
+import { commandOf } from '../parts/shell.ts'
 import styles from './fleet.module.css'
 
 interface FindingsProps {

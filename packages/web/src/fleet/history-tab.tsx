@@ -5,10 +5,11 @@ import type { ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
-import { Problem, toProblem } from '../parts/problem.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
-import { tell } from '../shell/toasts.tsx'
+import { tell, tellProblem } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
 import { useParam } from '../url/search.ts'
 import styles from './fleet.module.css'
@@ -35,7 +36,7 @@ export function HistoryTab({ runtime }: { readonly runtime: Runtime }): ReactEle
           />
         ))}
       </ul>
-      <Command text={`windlass get re ${runtime.name} --history`} />
+      <Command text={sh`windlass get re ${runtime.name} --history`} />
     </div>
   )
 }
@@ -54,7 +55,7 @@ function Version({ runtime, version, before, isOpen, onToggle }: VersionProps): 
   const restore = useMutation({
     mutationFn: () => saveRuntime({ runtime, spec: version.spec, description: `version ${number} again` }),
     onSuccess: (saved) => tell({ text: `Version ${saved.version} has the values of version ${number}.` }),
-    onError: (error) => tell({ text: toProblem(error).message, tone: 'bad' }),
+    onError: tellProblem,
   })
   return (
     <li className={styles['version']}>
@@ -113,7 +114,7 @@ function Changes({ name, from, to }: ChangesProps): ReactElement {
           { head: `Version ${to}`, cell: (change) => <bdi className="mono">{text(change, 'to', change.to)}</bdi> },
         ]}
       />
-      <Command text={`windlass diff re --first-name ${name} --first-version ${from} --second-version ${to}`} />
+      <Command text={sh`windlass diff re --first-name ${name} --first-version ${from} --second-version ${to}`} />
     </>
   )
 }

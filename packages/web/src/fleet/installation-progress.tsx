@@ -16,7 +16,7 @@ import { fleet } from './queries.ts'
 const SKEW_MS = 60_000
 
 interface ProgressProps {
-  /** Installations that started before belong to somebody else. Epoch milliseconds. */
+  /** Installations that started before are of others. Epoch milliseconds. */
   readonly since: number
   /** Name of the agent that is installed. */
   readonly agent: string

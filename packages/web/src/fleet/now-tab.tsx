@@ -4,6 +4,7 @@ import type { Build, Runtime, RuntimeActivity } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { Link } from 'wouter'
 import { Duration } from '../builds/build-row.tsx'
+import { useFreshBuilds } from '../builds/fresh.ts'
 import { useNow } from '../looks/clock.ts'
 import { lookOfBuild } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
@@ -11,6 +12,7 @@ import { formatSpan } from '../looks/time.ts'
 import { Command } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
@@ -44,16 +46,19 @@ export function NowTab({ runtime }: { readonly runtime: Runtime }): ReactElement
           {data.pairs.length > 0 && <WarmPairs pairs={data.pairs} />}
         </>
       )}
-      <Command text={`windlass get activity ${runtime.name}`} />
+      <Command text={sh`windlass get activity ${runtime.name}`} />
     </div>
   )
 }
 
 function RunningBuilds({ runtime }: { readonly runtime: string }): ReactElement {
-  const list = useInfiniteQuery(queries.builds({ runtime: [runtime], status: HOLDING }))
+  const filter = { runtime: [runtime], status: HOLDING }
+  const list = useInfiniteQuery(queries.builds(filter))
+  const all = (list.data?.pages ?? []).flatMap(({ items }) => items)
+  useFreshBuilds({ builds: all, filter, hasOlder: list.hasNextPage, isHeld: () => false, refresh: () => list.refetch() })
   if (list.isPending) return <Loading rows={2} what="running builds" />
   if (list.data === undefined) return <Problem error={list.error} onRetry={() => void list.refetch()} />
-  const builds = list.data.pages.flatMap(({ items }) => items).filter(({ status }) => HOLDING.includes(status))
+  const builds = all.filter(({ status }) => HOLDING.includes(status))
   if (builds.length === 0) return <p className="quiet">No build runs here.</p>
   return (
     <Table

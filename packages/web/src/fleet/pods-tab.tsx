@@ -9,6 +9,7 @@ import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
@@ -31,7 +32,7 @@ export function PodsTab({ runtime }: { readonly runtime: Runtime }): ReactElemen
   if (monitor === undefined)
     return (
       <Empty
-        action={<Command text={`windlass install monitor --cluster-id NAME --kube-namespace ${namespace ?? 'NAMESPACE'}`} />}
+        action={<Command text={sh`windlass install monitor --cluster-id NAME --kube-namespace ${namespace ?? 'NAMESPACE'}`} />}
       >
         No monitor reports the cluster of this runtime. Install one with the command, with the kubeconfig of the cluster. It only
         reads, and sends summaries of objects without their environment.
@@ -69,7 +70,7 @@ function Pods({ monitor, namespace }: { readonly monitor: Monitor; readonly name
       {data?.items.length === 0 && <Empty>The monitor reports no pods in this namespace.</Empty>}
       {data !== undefined && data.items.length > 0 && <PodTable pods={data.items} />}
       <Command
-        text={`windlass get objects Pod --cluster ${monitor.cluster}${namespace === undefined ? '' : ` --namespace ${namespace}`}`}
+        text={sh`windlass get objects Pod --cluster ${monitor.cluster} ${namespace === undefined ? [] : ['--namespace', namespace]}`}
       />
     </div>
   )

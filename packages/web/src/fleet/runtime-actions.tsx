@@ -1,17 +1,18 @@
 /** What can be done with a runtime, each with the command that does the same. */
 import { useMutation } from '@tanstack/react-query'
+import { plural } from '@windlass/plan'
 import type { Runtime } from '@windlass/protocol'
 import { Ellipsis, Star, Trash2 } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
-import { Problem, toProblem } from '../parts/problem.tsx'
+import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { usePaletteActions } from '../shell/palette-actions.ts'
-import { tell } from '../shell/toasts.tsx'
+import { tell, tellProblem } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { CapacityDialog } from './capacity-dialog.tsx'
@@ -30,14 +31,14 @@ export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): Reac
       refreshRuntimes()
       tell({ text: `${name} is the default runtime.` })
     },
-    onError: (error) => tell({ text: toProblem(error).message, tone: 'bad' }),
+    onError: tellProblem,
   })
   const entries: MenuEntry[] = [
     {
       label: 'Make it the default',
       icon: <Star size={14} aria-hidden />,
       off: off ?? (isDefault ? 'It is the default already.' : undefined),
-      note: `windlass patch re ${name} --default`,
+      note: sh`windlass patch re ${name} --default`,
       onChoose: () => makeDefault.mutate(),
     },
     {
@@ -45,7 +46,7 @@ export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): Reac
       icon: <Trash2 size={14} aria-hidden />,
       tone: 'danger',
       off,
-      note: `windlass delete re ${name}`,
+      note: sh`windlass delete re ${name}`,
       onChoose: () => setAsked('delete'),
     },
   ]
@@ -86,31 +87,18 @@ function DeleteDialog({ runtime, onClose }: { readonly runtime: Runtime; readonl
   const [, go] = useLocation()
   const [isForced, setIsForced] = useState(false)
   const off = useOff('manage-runners')
-  const remove = useMutation({
-    mutationFn: () => client.runtimes.delete(name, { query: { force: isForced } }),
-    onSuccess: () => {
-      go(paths.runtimes())
-      refreshRuntimes()
-      tell({ text: `The runtime ${name} is deleted.` })
-    },
-  })
+  const remove = async (): Promise<void> => {
+    await client.runtimes.delete(name, { query: { force: isForced } })
+    go(paths.runtimes())
+    refreshRuntimes()
+    tell({ text: `The runtime ${name} is deleted.` })
+  }
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={`Delete ${name}?`}
-      actions={
-        <>
-          <Button onClick={onClose}>Keep it</Button>
-          <Button tone="danger" off={off} isBusy={remove.isPending} onClick={() => remove.mutate()}>
-            Delete the runtime
-          </Button>
-        </>
-      }
-    >
+    <Question title={`Delete ${name}?`} verb="Delete the runtime" off={off} onDo={remove} onClose={onClose}>
       <p>
         Pipelines that name it use the default runtime instead.{' '}
-        {waiting > 0 && `${waiting} builds that wait for it keep waiting. `}
+        {waiting > 0 &&
+          `${plural(waiting, 'build')} that ${waiting === 1 ? 'waits' : 'wait'} for it ${waiting === 1 ? 'keeps' : 'keep'} waiting. `}
         Nothing in its cluster is deleted.
       </p>
       <label className={styles['check']}>
@@ -119,8 +107,7 @@ function DeleteDialog({ runtime, onClose }: { readonly runtime: Runtime; readonl
           ? 'Force: another runtime becomes the default, and builds that were lost on it count as gone'
           : 'Force: builds that were lost on it count as gone'}
       </label>
-      {remove.error !== null && <Problem error={remove.error} />}
-      <Command text={`windlass delete re ${name}${isForced ? ' --force' : ''}`} />
-    </Dialog>
+      <Command text={sh`windlass delete re ${name} ${isForced ? ['--force'] : []}`} />
+    </Question>
   )
 }

@@ -1,7 +1,7 @@
 /** The runtimes with their health, the worst first, and the agents that serve them. */
 import { useQuery } from '@tanstack/react-query'
 import type { Runtime } from '@windlass/protocol'
-import { useState, type ReactElement } from 'react'
+import { useRef, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
 import { lookOfHealth } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
@@ -12,9 +12,10 @@ import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { HEALTH_MS, queries } from '../server/queries.ts'
 import { worstFirst } from '../shell/findings.ts'
+import { useListCursor } from '../shell/list-cursor.ts'
 import { Page } from '../shell/page.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
-import { useOff } from '../shell/use-off.ts'
+import { useHidden, useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import { AgentTable } from './agent-table.tsx'
@@ -25,6 +26,7 @@ import { loadOf } from './load-text.ts'
 export function Runtimes(): ReactElement {
   const [connect, setConnect] = useParam('connect')
   const off = useOff('manage-runners')
+  const forbidden = useHidden('manage-runners')
   return (
     <Page
       title="Runtimes"
@@ -38,7 +40,7 @@ export function Runtimes(): ReactElement {
       <h2>Agents</h2>
       <AgentTable />
       <Command text="windlass get runtimes" />
-      <ConnectCluster isOpen={connect !== undefined && off === undefined} onClose={() => setConnect(undefined)} />
+      <ConnectCluster isOpen={connect !== undefined && forbidden === undefined} onClose={() => setConnect(undefined)} />
     </Page>
   )
 }
@@ -46,10 +48,13 @@ export function Runtimes(): ReactElement {
 function RuntimeList(): ReactElement {
   const [, go] = useLocation()
   const { data, error, isPending, refetch } = useQuery({ ...queries.runtimes(), refetchInterval: HEALTH_MS })
-  const [current, setCurrent] = useState<number>()
+  const frame = useRef<HTMLUListElement>(null)
   const runtimes = (data?.items ?? []).toSorted((one, other) => worstFirst(rankOf(one), rankOf(other)))
-  const move = (by: number): void => setCurrent(Math.min(Math.max((current ?? -1) + by, 0), runtimes.length - 1))
-  const chosen = current === undefined ? undefined : runtimes[current]
+  const { index, move, onFocus } = useListCursor(
+    runtimes.map(({ id }) => id),
+    frame,
+  )
+  const chosen = runtimes[index]
   useShortcuts('Runtimes', [
     { keys: 'j', does: 'Next runtime', run: () => move(1) },
     { keys: 'k', does: 'Previous runtime', run: () => move(-1) },
@@ -64,9 +69,9 @@ function RuntimeList(): ReactElement {
       </Empty>
     )
   return (
-    <ul className={styles['list']} aria-label="Runtimes">
-      {runtimes.map((runtime, index) => (
-        <RuntimeRow key={runtime.id} runtime={runtime} isCurrent={index === current} />
+    <ul ref={frame} className={styles['list']} aria-label="Runtimes" onFocus={onFocus}>
+      {runtimes.map((runtime) => (
+        <RuntimeRow key={runtime.id} runtime={runtime} isCurrent={runtime === chosen} />
       ))}
     </ul>
   )
@@ -78,9 +83,9 @@ function rankOf({ health }: Runtime): { readonly level: 'ok' | 'warning' | 'erro
 }
 
 function RuntimeRow({ runtime, isCurrent }: { readonly runtime: Runtime; readonly isCurrent: boolean }): ReactElement {
-  const { name, type, agent, isDefault, health } = runtime
+  const { id, name, type, agent, isDefault, health } = runtime
   return (
-    <li className={styles['row']} data-current={isCurrent} data-level={health?.level}>
+    <li className={styles['row']} data-key={id} data-current={isCurrent} data-level={health?.level}>
       <Status look={lookOfHealth(health?.level)} />
       <div className={styles['main']}>
         <p className={styles['what']}>

@@ -7,12 +7,13 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { tell } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
 import styles from './fleet.module.css'
-import { isConflict, saveRuntime } from './save-runtime.ts'
+import { saveRuntime } from './save-runtime.ts'
 import { SpecConflict } from './spec-conflict.tsx'
 import { placeProblems, readSpec, writeSpec, type PlacedProblem } from './spec-text.ts'
 import { SpecTextArea } from './spec-text-area.tsx'
@@ -42,7 +43,7 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
       onClose()
     },
     onError: async (error) => {
-      if (isConflict(error)) setTheirs(await client.runtimes.get(runtime.name))
+      if (isFault(error, 'conflict')) setTheirs(await client.runtimes.get(runtime.name).catch(() => undefined))
     },
   })
   const run = (on: Runtime): void => {
@@ -87,7 +88,7 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
         null removes it.
       </p>
       <SpecTextArea ref={area} text={text} problems={problems} onChange={setText} />
-      {save.error !== null && !isConflict(save.error) && <Problem error={save.error} />}
+      {save.error !== null && theirs === undefined && <Problem error={save.error} />}
       <ProblemList problems={problems} onGo={(line) => goTo(area.current, line)} />
       <div className={styles['reason']}>
         <Field
@@ -108,7 +109,7 @@ export function SpecEditor({ runtime, onClose }: EditorProps): ReactElement {
         </Button>
         <Button onClick={onClose}>Cancel</Button>
       </div>
-      <Command text={`windlass patch re ${runtime.name} -f re.yaml`} />
+      <Command text={sh`windlass patch re ${runtime.name} -f re.yaml`} />
     </form>
   )
 }

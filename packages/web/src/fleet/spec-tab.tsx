@@ -8,9 +8,10 @@ import { Command, CopyButton } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { late } from '../shell/late.tsx'
-import { useOff } from '../shell/use-off.ts'
+import { useHidden, useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import styles from './fleet.module.css'
@@ -23,7 +24,9 @@ const SpecEditor = late(async () => (await import('./spec-editor.tsx')).SpecEdit
 export function SpecTab({ runtime }: { readonly runtime: Runtime }): ReactElement {
   const [edit, setEdit] = useParam('edit')
   const off = useOff('manage-runners')
-  if (edit !== undefined && off === undefined)
+  const forbidden = useHidden('manage-runners')
+  // A server that is away does not close the editor, which has what was typed.
+  if (edit !== undefined && forbidden === undefined)
     return (
       <Suspense fallback={<Loading rows={8} what="the editor" />}>
         <SpecEditor runtime={runtime} onClose={() => setEdit(undefined)} />
@@ -38,7 +41,7 @@ export function SpecTab({ runtime }: { readonly runtime: Runtime }): ReactElemen
         <CopyButton text={JSON.stringify(runtime.spec, null, 2)} label="Copy the own layer as JSON" />
       </div>
       <Values runtime={runtime} />
-      <Command text={`windlass get re ${runtime.name} --origins`} />
+      <Command text={sh`windlass get re ${runtime.name} --origins`} />
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /** The bar above a log: what it is, search, settings, and how to take it away. */
 import { ChevronDown, ChevronUp } from 'lucide-react'
-import { useEffect, useState, type ReactElement, type RefObject } from 'react'
+import { useEffect, useEffectEvent, useState, type ReactElement, type RefObject } from 'react'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toProblem } from '../parts/problem.tsx'
 import { formatCount, TIMES, type Times } from './format.ts'
@@ -129,14 +129,16 @@ const TYPING_MS = 150
 function SearchField({ state, searchField, onSearch, onMatch }: BarProps): ReactElement {
   const [wanted, setWanted] = useState<Wanted>({ q: '', regex: false, case: false })
   const [sought, setSought] = useState(wanted)
+  // A live log is rendered again with each output, which must not begin the pause anew.
+  const search = useEffectEvent(onSearch)
   useEffect(() => {
     if (sought === wanted) return undefined
     const timer = setTimeout(() => {
       setSought(wanted)
-      onSearch(wanted)
+      search(wanted)
     }, TYPING_MS)
     return () => clearTimeout(timer)
-  }, [wanted, sought, onSearch])
+  }, [wanted, sought])
   return (
     <span role="search">
       <input

@@ -1,5 +1,6 @@
 /** Adds the output of a live stream to its lines. */
 import { LineReader, tokenizeLine, type DecodedLine, type Style } from '@windlass/ansi'
+import { fromBase64 } from '@windlass/client/terminal'
 import type { LogLines, StreamEvent } from '@windlass/protocol'
 import type { Line, LineSource } from './source.ts'
 
@@ -62,11 +63,7 @@ export class Follower {
 
   #take(event: StreamEvent): void {
     if (this.#isClosed) return
-    if (event.event === 'log')
-      this.#add(
-        event.data.offset,
-        Uint8Array.from(atob(event.data.bytes), (character) => character.charCodeAt(0)),
-      )
+    if (event.event === 'log') this.#add(event.data.offset, fromBase64(event.data.bytes))
     else if (event.event === 'behind') void this.start()
     else if (event.event === 'end') this.#options.ended()
   }

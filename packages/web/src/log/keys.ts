@@ -24,25 +24,25 @@ export interface LogActions {
 export function useLogKeys(actions: LogActions): void {
   const { problem } = actions
   const shortcuts: readonly Shortcut[] = [
-    { keys: '/', does: 'searches the log', run: actions.search },
-    { keys: 'n', does: 'shows the next match', run: () => actions.match(1) },
-    { keys: 'Shift+n', does: 'shows the match before', run: () => actions.match(-1) },
+    { keys: '/', does: 'Search the log', run: actions.search },
+    { keys: 'n', does: 'Next match', run: () => actions.match(1) },
+    { keys: 'Shift+n', does: 'Match before', run: () => actions.match(-1) },
     ...(problem === undefined
       ? []
       : [
-          { keys: 'e', does: 'shows the next problem', run: () => problem(1) },
-          { keys: 'Shift+e', does: 'shows the problem before', run: () => problem(-1) },
+          { keys: 'e', does: 'Next problem', run: () => problem(1) },
+          { keys: 'Shift+e', does: 'Problem before', run: () => problem(-1) },
         ]),
-    { keys: 'b', does: 'shows only what is new', run: actions.onlyNew },
-    { keys: ':', does: 'goes to a line', run: actions.line },
-    { keys: 'Home', does: 'shows the first line', run: actions.start },
-    { keys: 'End', does: 'shows the last line, and follows', run: actions.end },
-    { keys: 'w', does: 'wraps long lines', run: actions.wrap },
-    { keys: 'o', does: 'changes the times', run: actions.times },
-    { keys: 'f', does: 'follows the output', run: actions.follow },
-    { keys: 'z', does: 'closes or opens the folds', run: actions.fold },
-    { keys: 'Shift+ArrowDown', does: 'marks one more line below', run: () => actions.extend(1) },
-    { keys: 'Shift+ArrowUp', does: 'marks one more line above', run: () => actions.extend(-1) },
+    { keys: 'b', does: 'Show only what is new', run: actions.onlyNew },
+    { keys: ':', does: 'Go to a line', run: actions.line },
+    { keys: 'Home', does: 'Show the first line', run: actions.start },
+    { keys: 'End', does: 'Show the last line and follow', run: actions.end },
+    { keys: 'w', does: 'Wrap long lines', run: actions.wrap },
+    { keys: 'o', does: 'Change the times', run: actions.times },
+    { keys: 'f', does: 'Follow the output', run: actions.follow },
+    { keys: 'z', does: 'Close or open the folds', run: actions.fold },
+    { keys: 'Shift+ArrowDown', does: 'Mark one more line below', run: () => actions.extend(1) },
+    { keys: 'Shift+ArrowUp', does: 'Mark one more line above', run: () => actions.extend(-1) },
   ]
   useShortcuts('Log', shortcuts)
   const onKey = useEffectEvent((event: KeyboardEvent) => {

@@ -1,10 +1,11 @@
 /** The last line of a stream, where following begins. */
+import { isFault } from '@windlass/kit/faults'
 import type { LogLines } from '@windlass/protocol'
 import type { LoadLines } from './source.ts'
 
 /** Returns true if the stream does not exist. A step that has begun has none before its first output. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'not-found'
+  return isFault(error, 'not-found')
 }
 
 /** Reads the last line. A stream that does not exist yet has none. */

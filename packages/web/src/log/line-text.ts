@@ -40,15 +40,33 @@ export function writeText(element: HTMLElement, line: Line, options: TextOptions
   const { tokens, updates } = options.showsControls
     ? { tokens: [{ text: showControls(line.text), style: '' }], updates: 0 }
     : tokenizeLine(line.text, line.style)
+  const notes = [
+    ...(updates > 1 ? [`${updates.toLocaleString('en')} updates`] : []),
+    ...(line.cut > 0 ? [`… ${formatBytes(line.cut)} more`] : []),
+  ]
+  const plain = options.hits === undefined && notes.length === 0 ? plainText(tokens) : undefined
+  if (plain !== undefined) return setText(element, plain)
   const nodes: Node[] = []
   let column = 0
   for (const token of tokens) {
     nodes.push(...toNodes(token, column, options))
     column += token.text.length
   }
-  if (updates > 1) nodes.push(note(`${updates.toLocaleString('en')} updates`))
-  if (line.cut > 0) nodes.push(note(`… ${formatBytes(line.cut)} more`))
-  element.replaceChildren(...nodes)
+  element.replaceChildren(...nodes, ...notes.map(note))
+}
+
+/** Returns the text of tokens that need no element, such as those of a line without colors. */
+function plainText(tokens: readonly Token[]): string | undefined {
+  const [first, second] = tokens
+  if (first === undefined) return ''
+  return second === undefined && first.style === '' && first.link === undefined && first.isMark !== true ? first.text : undefined
+}
+
+/** Sets a text. A text node that is there already stays, so that the browser computes no style for a new one. */
+function setText(element: HTMLElement, text: string): void {
+  const { firstChild } = element
+  if (firstChild instanceof Text && firstChild.nextSibling === null) firstChild.data = text
+  else element.textContent = text
 }
 
 function note(text: string): HTMLElement {

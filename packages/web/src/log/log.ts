@@ -9,7 +9,7 @@ import { isMissing, loadLastLine } from './last-line.ts'
 import { Marks } from './marks.ts'
 import { Search, type Wanted } from './search.ts'
 import { extended, readText } from './select.ts'
-import { LineSource } from './source.ts'
+import { BLOCK_LINES, LineSource } from './source.ts'
 import { View, type Elements, type Settings } from './view.ts'
 
 export interface LogOptions {
@@ -25,9 +25,6 @@ export interface LogOptions {
 const LIVE_DRAW_MS = 100
 /** How often the marks of a live log are read again. Milliseconds. */
 const LIVE_MARKS_MS = 5_000
-/** Lines that are read first, before the view is known. */
-const FIRST_LINES = 512
-
 let opened = 0
 
 export class Log {
@@ -78,19 +75,21 @@ export class Log {
     this.#view.isFollowing = options.live
     document.addEventListener('selectionchange', () => this.#selected(), { signal: this.#abort.signal })
     const scheme = matchMedia('(prefers-color-scheme: dark)')
-    scheme.addEventListener('change', () => this.#view.redraw(), { signal: this.#abort.signal })
-    const theme = new MutationObserver(() => this.#view.redraw())
+    scheme.addEventListener('change', () => this.#view.changeTheme(), { signal: this.#abort.signal })
+    const theme = new MutationObserver(() => this.#view.changeTheme())
     theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
     this.#abort.signal.addEventListener('abort', () => theme.disconnect())
   }
 
-  /** Reads the first or the marked lines, and follows a live stream. */
+  /** Reads the first and the marked lines, and follows a live stream. */
   async open(marked: readonly [number, number] | undefined): Promise<void> {
+    const starts = new Set([0, marked === undefined ? 0 : marked[0] - (marked[0] % BLOCK_LINES)])
+    const reads = [...starts].map((from) => this.#load({ from, count: BLOCK_LINES }, this.#abort.signal))
     try {
-      const first = await this.#load({ from: 0, count: FIRST_LINES }, this.#abort.signal)
-      this.#view.startedAt = first.times[0]?.[1]
-      this.#source.grow(first.total)
-      this.#seen = first.total
+      const blocks = await Promise.all(reads)
+      for (const block of blocks) this.#source.add(block)
+      this.#view.startedAt = blocks[0]?.times[0]?.[1]
+      this.#seen = this.#source.total
       this.#isLoaded = true
       if (marked !== undefined) this.mark(marked, true)
     } catch (error) {

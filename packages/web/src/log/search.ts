@@ -78,6 +78,23 @@ export class Search {
     return Math.max(0, index)
   }
 
+  /** Returns the number of matches in the lines after `from`, up to `to`. */
+  countBetween(from: number, to: number): number {
+    return this.#countUpTo(to) - this.#countUpTo(from)
+  }
+
+  /** Returns the number of matches in the lines up to this one. */
+  #countUpTo(line: number): number {
+    let low = 0
+    let high = this.#matches.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#matches[middle]?.line ?? 0) <= line) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
   async #readAll(wanted: Wanted, signal: AbortSignal): Promise<void> {
     let after: string | undefined
     for (let limit = FIRST_PART; ; limit = MAX_FOUND - this.#matches.length) {

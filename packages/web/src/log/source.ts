@@ -9,6 +9,8 @@ export const BLOCK_LINES = 512
 const MAX_BLOCKS = 64
 /** Maximum size of all kept blocks. UTF-16 units, of which a plain text needs one byte each. */
 const MAX_CHARS = 24 * 1024 * 1024
+/** While the view moves faster than lines arrive, blocks are read after it has stayed at them for this time. Milliseconds. */
+const SETTLE_MS = 50
 const MAX_TAIL_LINES = 8_192
 const MAX_TAIL_CHARS = 4 * 1024 * 1024
 
@@ -55,6 +57,8 @@ export class LineSource {
   /** By number. The latest used one is the last. */
   readonly #blocks = new Map<number, Block>()
   readonly #loading = new Map<number, AbortController>()
+  /** The blocks in view, which are read when the timer ends. */
+  #settling: { readonly from: number; readonly to: number; readonly timer: ReturnType<typeof setTimeout> } | undefined
   #chars = 0
   #tail: Line[] = []
   #tailFirst = Infinity
@@ -90,18 +94,52 @@ export class LineSource {
     this.#total = Math.max(this.#total, total)
   }
 
-  /** Reads the blocks of these lines and the next one in the direction of the movement. Aborts reads of other blocks. */
+  /** Adds lines that were read elsewhere, from the first line of a block. */
+  add(answer: LogLines): void {
+    this.grow(answer.total)
+    this.#add(Math.floor(answer.from / BLOCK_LINES), { lines: [], chars: 0 }, linesOf(answer))
+  }
+
+  /**
+   * Reads the blocks of these lines, and then the next one in the direction of the movement. Aborts reads of other blocks. After an abort it waits until the
+   * view stays where it is, because each read of a moving view would be aborted as well.
+   */
   want(first: number, last: number, direction: 1 | -1): void {
     const from = Math.max(0, Math.floor(first / BLOCK_LINES))
     const to = Math.floor(Math.min(last, this.#total - 1) / BLOCK_LINES)
-    const wanted = new Set<number>()
-    for (let block = from; block <= to; block += 1) wanted.add(block)
-    wanted.add(direction > 0 ? to + 1 : from - 1)
-    for (const [block, abort] of this.#loading) if (!wanted.has(block)) abort.abort()
-    for (const block of wanted) {
-      this.#touch(block)
-      if (this.#isMissing(block) && !this.#loading.has(block)) void this.#read(block)
+    const ahead = direction > 0 ? to + 1 : from - 1
+    const passed = [...this.#loading].filter(([block]) => (block < from || block > to) && block !== ahead)
+    for (const [block, abort] of passed) {
+      this.#loading.delete(block)
+      abort.abort()
     }
+    for (let block = from; block <= to; block += 1) this.#touch(block)
+    const isMoving = this.#settling !== undefined && (this.#settling.from !== from || this.#settling.to !== to)
+    const read = (): void => {
+      if (!this.#readMissing(from, to)) this.#readMissing(ahead, ahead)
+    }
+    if (passed.length > 0 || isMoving) this.#settle({ from, to, read })
+    else if (this.#settling === undefined) read()
+  }
+
+  #settle({ from, to, read }: { readonly from: number; readonly to: number; readonly read: () => void }): void {
+    clearTimeout(this.#settling?.timer)
+    const timer = setTimeout(() => {
+      this.#settling = undefined
+      read()
+    }, SETTLE_MS)
+    this.#settling = { from, to, timer }
+  }
+
+  /** Begins to read blocks that are not in memory. Returns true if one is being read. */
+  #readMissing(from: number, to: number): boolean {
+    let isReading = false
+    for (let block = from; block <= to; block += 1) {
+      if (!this.#isMissing(block)) continue
+      isReading = true
+      if (!this.#loading.has(block)) void this.#read(block)
+    }
+    return isReading
   }
 
   /** Reads again what could not be read. */
@@ -140,6 +178,7 @@ export class LineSource {
 
   /** Aborts all reads. */
   close(): void {
+    clearTimeout(this.#settling?.timer)
     for (const abort of this.#loading.values()) abort.abort()
   }
 

@@ -2,9 +2,11 @@
 import type { Theme } from '@windlass/ansi'
 import { formatTime, type Times } from './format.ts'
 import type { Marks } from './marks.ts'
+import { plainHeight, RowHeights } from './row-heights.ts'
 import { Rows, type Row } from './rows.ts'
 import type { Match, Search } from './search.ts'
 import { Segments } from './segments.ts'
+import { Sizes } from './sizes.ts'
 import type { LineSource } from './source.ts'
 import {
   afterBar,
@@ -13,7 +15,6 @@ import {
   isAtOrAfter,
   moveBy,
   reveal,
-  ROW_HEIGHT,
   rowsInView,
   SPARE_ROWS,
   spacerHeight,
@@ -63,9 +64,9 @@ export class View {
   #direction: 1 | -1 = 1
   #frame: number | undefined
   #rest: ReturnType<typeof setTimeout> | undefined
-  /** Heights that differ from the usual one, by line. Pixels. */
-  #heights = new Map<number, number>()
-  #average = ROW_HEIGHT
+  readonly #heights: RowHeights
+  readonly #sizes: Sizes
+  #theme: Theme
   #segments = new Segments(0)
   /** Lines of the headings of closed folds. */
   readonly #closed = new Set<number>()
@@ -79,17 +80,22 @@ export class View {
   constructor(options: ViewOptions) {
     this.#options = options
     this.#settings = options.settings
-    this.#rows = new Rows(options.elements.rows)
-    const { scroller } = options.elements
+    const { elements, settings } = options
+    const { scroller } = elements
     const { signal } = this.#abort
+    this.#rows = new Rows(elements.rows)
+    this.#theme = themeOf(elements.viewer)
+    this.#heights = new RowHeights(settings.wraps)
+    this.#sizes = new Sizes(elements, {
+      wraps: settings.wraps,
+      signal,
+      changed: () => {
+        this.#heights.clear()
+        this.redraw()
+      },
+    })
     scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true, signal })
     scroller.addEventListener('wheel', (event) => this.#wheeled(event), { passive: true, signal })
-    const resized = new ResizeObserver(() => {
-      this.#heights.clear()
-      this.redraw()
-    })
-    resized.observe(scroller)
-    signal.addEventListener('abort', () => resized.disconnect())
   }
 
   close(): void {
@@ -109,12 +115,16 @@ export class View {
   set settings(settings: Settings) {
     if (settings.wraps !== this.#settings.wraps) {
       this.#alignTop()
-      this.#heights.clear()
-      this.#average = ROW_HEIGHT
-      // The width of the longest line must not remain that of wrapped lines.
-      this.#options.elements.spacer.style.width = ''
+      this.#heights.reset(settings.wraps)
+      this.#sizes.reset(settings.wraps)
     }
     this.#settings = settings
+    this.redraw()
+  }
+
+  /** Draws again after the colors of the page have changed. */
+  changeTheme(): void {
+    this.#theme = themeOf(this.#options.elements.viewer)
     this.redraw()
   }
 
@@ -216,13 +226,11 @@ export class View {
   }
 
   #geometry(): Geometry {
-    const { scroller } = this.#options.elements
-    const usual = this.#settings.wraps ? this.#average : ROW_HEIGHT
     return {
       rows: Math.max(1, this.#segments.rows),
-      view: scroller.clientHeight,
-      average: usual,
-      heightOf: (row) => this.#heights.get(this.#segments.lineOf(row)) ?? usual,
+      view: this.#sizes.height,
+      average: this.#heights.usual,
+      heightOf: (row) => this.#heights.of(this.#segments.lineOf(row)),
     }
   }
 
@@ -253,10 +261,7 @@ export class View {
 
   #syncBar(): void {
     const { scroller, spacer } = this.#options.elements
-    if (this.#settings.wraps && this.#heights.size > 0) {
-      const sum = [...this.#heights.values()].reduce((total, height) => total + height, 0)
-      this.#average = Math.max(ROW_HEIGHT, sum / this.#heights.size)
-    }
+    this.#heights.settle()
     const geometry = this.#geometry()
     const height = `${spacerHeight(geometry)}px`
     if (spacer.style.height !== height) spacer.style.height = height
@@ -265,42 +270,40 @@ export class View {
     this.#bar = scroller.scrollTop
   }
 
+  /** Draws the rows in view. Without wrapping no layout is read between the changes, so that the browser lays out once in a frame. */
   #draw(): void {
     const { elements, drawn } = this.#options
     const rowsBefore = this.#segments.rows
     this.#arrange()
-    this.#anchor = this.isFollowing ? endOf(this.#geometry()) : clamp(this.#anchor, this.#geometry())
-    let drawnRows = this.#drawRows()
-    for (let pass = 1; pass < MAX_PASSES && this.#measure(drawnRows); pass += 1) {
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
       this.#anchor = this.isFollowing ? endOf(this.#geometry()) : clamp(this.#anchor, this.#geometry())
-      drawnRows = this.#drawRows()
+      if (!this.#measure(this.#drawRows())) break
     }
-    const top = this.#rows.topOf(this.#segments.lineOf(this.#anchor.row)) + this.#anchor.offset
+    const line = this.#segments.lineOf(this.#anchor.row)
+    const top = this.#rows.topOf(line, (one) => this.#heights.of(one)) + this.#anchor.offset
     elements.rows.style.transform = `translateY(${-Math.round(top)}px)`
-    const width = elements.rows.scrollWidth
-    if (!this.#settings.wraps && width > elements.spacer.offsetWidth) elements.spacer.style.width = `${width}px`
     if (this.#segments.rows !== rowsBefore || this.isFollowing) this.#syncBar()
     drawn()
   }
 
   #drawRows(): readonly Row[] {
-    const { source, elements } = this.#options
+    const { source } = this.#options
     const { first, last } = rowsInView(this.#anchor, this.#geometry())
-    const from = Math.max(0, first - SPARE_ROWS)
-    const to = Math.min(this.#segments.rows - 1, last + SPARE_ROWS)
+    const spare = this.#settings.wraps ? SPARE_ROWS.wrapped : SPARE_ROWS.plain
+    const from = Math.max(0, first - spare)
+    const to = Math.min(this.#segments.rows - 1, last + spare)
     if (to < from) {
       this.#rows.draw([])
       return []
     }
     source.want(this.#segments.lineOf(from), this.#segments.lineOf(to), this.#direction)
-    const theme = themeOf(elements.viewer)
     const rows: Row[] = []
-    for (let row = from; row <= to; row += 1) rows.push(this.#toRow(this.#segments.lineOf(row), theme))
+    for (let row = from; row <= to; row += 1) rows.push(this.#toRow(this.#segments.lineOf(row)))
     this.#rows.draw(rows)
     return rows
   }
 
-  #toRow(line: number, theme: Theme): Row {
+  #toRow(line: number): Row {
     const { source, search, marks } = this.#options
     const content = source.lineAt(line)
     const before = line === 0 ? undefined : source.lineAt(line - 1)?.at
@@ -317,7 +320,7 @@ export class View {
       problem: marks.problemAt(line),
       isNew: this.newLines.has(line),
       fold: this.#foldAt(line),
-      theme,
+      theme: this.#theme,
       showsControls,
     }
   }
@@ -328,23 +331,15 @@ export class View {
   #foldAt(line: number): Row['fold'] {
     const fold = this.#folds.get(line)
     if (fold === undefined) return undefined
-    const { matches } = this.#options.search
     const isClosed = this.#closed.has(line)
-    const hits = isClosed ? matches.filter((match) => match.line > fold.from && match.line <= fold.to).length : 0
+    const hits = isClosed ? this.#options.search.countBetween(fold.from, fold.to) : 0
     return { isClosed, lines: fold.to - fold.from, hits }
   }
 
-  /** Measures the rows whose height is not the usual one. Returns true if a height is another one than before. */
+  /** Notes the heights of the drawn rows. Returns true if one is not as it was expected. */
   #measure(rows: readonly Row[]): boolean {
-    if (!this.#settings.wraps && rows.every(({ gapMs, line }) => gapMs === 0 && !this.#heights.has(line))) return false
-    let hasChanged = false
-    for (const [line, height] of this.#rows.heights()) {
-      const known = this.#heights.get(line) ?? ROW_HEIGHT
-      if (this.#settings.wraps || height !== ROW_HEIGHT) this.#heights.set(line, height)
-      else this.#heights.delete(line)
-      hasChanged ||= known !== height
-    }
-    return hasChanged
+    const plain = rows.map(({ line, gapMs }) => [line, plainHeight(gapMs)] as const)
+    return this.#heights.note(this.#settings.wraps ? this.#rows.heights() : plain)
   }
 }
 

@@ -1,10 +1,11 @@
 /** The log of a step: rows of any number, search, marks, and what arrives while the step runs. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useLayoutEffect, useRef, useState, type ReactElement } from 'react'
-import { copyText } from '../parts/copy.tsx'
+import { useLocationProperty } from 'wouter/use-browser-location'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { queries } from '../server/queries.ts'
+import { copyAndTell, tell } from '../shell/toasts.tsx'
 import { readLines } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import { Bar } from './bar.tsx'
@@ -65,7 +66,6 @@ export function LogViewer({
 }: LogViewerProps): ReactElement {
   const [settings, setSettings] = useState(readSettings)
   const [state, setState] = useState(EMPTY)
-  const [said, setSaid] = useState('')
   const [only, setOnly] = useParam('only')
   const isOnlyNew = only === 'new'
   const { data: fresh } = useQuery({ ...queries.newLines(buildId, { attempt, stream }), enabled: isOnlyNew || opensAtProblem })
@@ -87,15 +87,21 @@ export function LogViewer({
     )
     log.current = open
     void open.open(markedLines())
-    const read = (): void => open.mark(markedLines(), true)
-    addEventListener('hashchange', read)
     return () => {
-      removeEventListener('hashchange', read)
       open.close()
       log.current = undefined
     }
     // A log that ends is not opened again: the stream tells of its end. A step that fails meanwhile does not move the view.
   }, [buildId, attempt, stream])
+
+  // Links of the page change the address without an event of the browser.
+  const hash = useLocationProperty(() => location.hash)
+  const shownHash = useRef(hash)
+  useEffect(() => {
+    if (hash === shownHash.current) return
+    shownHash.current = hash
+    log.current?.mark(markedLines(), true)
+  }, [hash])
 
   const change = (changed: Partial<Settings>): void => {
     const next = { ...settings, ...changed }
@@ -112,19 +118,19 @@ export function LogViewer({
   }, [fresh])
 
   const select = (line: number, isRange: boolean): void => {
-    const range = log.current?.markLine(line, isRange)
-    history.replaceState(history.state, '', location.pathname + location.search + toHash(range))
+    shownHash.current = toHash(log.current?.markLine(line, isRange))
+    history.replaceState(history.state, '', location.pathname + location.search + shownHash.current)
   }
   const copy = async (): Promise<void> => {
     const text = await log.current?.readSelected()
     if (text === undefined)
-      return setSaid(`Mark up to ${MAX_COPIED_LINES.toLocaleString('en')} lines first. Download the log for more.`)
-    setSaid((await copyText(text)) ? 'Copied.' : 'The browser does not allow copying here.')
+      return tell({ text: `Mark up to ${MAX_COPIED_LINES.toLocaleString('en')} lines first. Download the log for more.` })
+    await copyAndTell(text, 'the lines')
   }
   const showLine = (line: number): void => log.current?.mark([line, line], true)
   const showProblem = async (step: 1 | -1): Promise<void> => {
     if (isOnlyNew) setOnly(undefined)
-    if ((await log.current?.showProblem(step)) === false) setSaid('The log reports no problem of a known form.')
+    if ((await log.current?.showProblem(step)) === false) tell({ text: 'The log reports no problem of a known form.' })
   }
   const toggleNew = (): void => setOnly(isOnlyNew ? undefined : 'new')
   const nextTimes = (): Times => TIMES[(TIMES.indexOf(settings.times) + 1) % TIMES.length] ?? 'none'
@@ -219,9 +225,6 @@ export function LogViewer({
         )}
       </div>
       <ServerMarks buildId={buildId} attempt={attempt} stream={stream} isLive={state.isLive} />
-      <p className={styles['screenReader']} role="status">
-        {said}
-      </p>
     </section>
   )
 }

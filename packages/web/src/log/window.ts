@@ -7,8 +7,8 @@
 export const ROW_HEIGHT = 20
 /** Maximum height of the element that gives the scroll bar its length. Browsers stop at 16.7 million and more. Pixels. */
 export const MAX_SPACER = 8_000_000
-/** Rows that are drawn outside of the view in each direction. */
-export const SPARE_ROWS = 12
+/** Rows that are drawn outside of the view in each direction. Those that wrap are measured before they come into view. */
+export const SPARE_ROWS = { plain: 4, wrapped: 12 } as const
 /** A movement of the bar by this number of screens or more is a jump to a share. A smaller one moves by its pixels. */
 const JUMP_SCREENS = 3
 

@@ -42,6 +42,12 @@ export function formatHour(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
 }
 
+/** Formats a time as `14:02` on the day of `now`, and with its date on another day. Epoch milliseconds. */
+export function formatMoment(at: number, now: number): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString()
+  return isToday ? formatHour(at) : `${formatDate(at, now)}, ${formatHour(at)}`
+}
+
 /** Formats a time in full, in local time and UTC, for tooltips. */
 export function formatExact(at: number): string {
   const date = new Date(at)

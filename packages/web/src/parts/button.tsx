@@ -2,7 +2,7 @@
 import type { ComponentProps, MouseEvent, ReactElement, ReactNode } from 'react'
 import { Link } from 'wouter'
 import styles from './button.module.css'
-import { Tooltip } from './tooltip.tsx'
+import { useTooltip } from './tooltip.tsx'
 
 export type ButtonTone = 'plain' | 'primary' | 'danger' | 'quiet'
 
@@ -31,50 +31,56 @@ export function Button({
   ...rest
 }: ButtonProps): ReactElement {
   const isOff = off !== undefined || isBusy
-  const button = (
-    <button
-      type="button"
-      {...rest}
-      className={styles['button']}
-      data-tone={tone}
-      data-small={small}
-      aria-disabled={isOff || undefined}
-      aria-busy={isBusy || undefined}
-      onClick={(event: MouseEvent<HTMLButtonElement>) => (isOff ? event.preventDefault() : onClick?.(event))}
-    >
-      {icon}
-      {children}
-    </button>
+  // Not a `Tooltip` around it: a button that turns off would be another element, and lose the focus.
+  const { handlers, tooltip } = useTooltip<HTMLButtonElement>(off, rest)
+  return (
+    <>
+      <button
+        type="button"
+        {...rest}
+        {...handlers}
+        className={styles['button']}
+        data-tone={tone}
+        data-small={small}
+        aria-disabled={isOff || undefined}
+        aria-busy={isBusy || undefined}
+        aria-description={off}
+        onClick={(event: MouseEvent<HTMLButtonElement>) => (isOff ? event.preventDefault() : onClick?.(event))}
+      >
+        {icon}
+        {children}
+      </button>
+      {tooltip}
+    </>
   )
-  return off === undefined ? button : <Tooltip text={off}>{button}</Tooltip>
 }
 
 /** A button with only an icon. */
-export function IconButton({ label, children, ...rest }: Omit<ButtonProps, 'icon'> & { readonly label: string }): ReactElement {
+export function IconButton({
+  label,
+  off,
+  children,
+  onClick,
+  ...rest
+}: Omit<ButtonProps, 'icon' | 'small' | 'tone' | 'isBusy'> & { readonly label: string }): ReactElement {
+  const { handlers, tooltip } = useTooltip<HTMLButtonElement>(off ?? label, rest)
   return (
-    <Tooltip text={rest.off ?? label}>
+    <>
       <button
         type="button"
-        {...omitOff(rest)}
+        {...rest}
+        {...handlers}
         className={styles['icon']}
         aria-label={label}
-        aria-disabled={rest.off !== undefined || undefined}
-        onClick={rest.off === undefined ? rest.onClick : undefined}
+        aria-disabled={off !== undefined || undefined}
+        aria-description={off}
+        onClick={off === undefined ? onClick : undefined}
       >
         {children}
       </button>
-    </Tooltip>
+      {tooltip}
+    </>
   )
-}
-
-function omitOff({
-  off: _off,
-  isBusy: _isBusy,
-  small: _small,
-  tone: _tone,
-  ...rest
-}: Partial<ButtonProps>): ComponentProps<'button'> {
-  return rest
 }
 
 /** A link of the page that looks like a button. */

@@ -14,6 +14,7 @@ export interface FormDialogProps {
   readonly isBusy: boolean
   readonly onSubmit: () => void
   readonly onClose: () => void
+  readonly isWide?: boolean
   readonly children: ReactNode
 }
 
@@ -25,20 +26,22 @@ export function FormDialog({
   isBusy,
   onSubmit,
   onClose,
+  isWide = false,
   children,
 }: FormDialogProps): ReactElement {
   const id = useId()
   return (
     <Dialog
       isOpen
+      isWide={isWide}
       onClose={onClose}
       title={title}
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" form={id} tone={tone} off={off} isBusy={isBusy}>
             {verb}
           </Button>
+          <Button onClick={onClose}>Cancel</Button>
         </>
       }
     >

@@ -4,6 +4,7 @@ import type { ReactElement } from 'react'
 import { Button } from './button.tsx'
 import { Command } from './copy.tsx'
 import styles from './parts.module.css'
+import { commandOf } from './shell.ts'
 
 /** Returns the message and hint of any error. `wait` is how long the server asks to wait before the next try, in seconds. */
 export function toProblem(error: unknown): { readonly message: string; readonly hint: string; readonly wait?: number } {
@@ -15,11 +16,6 @@ export function toProblem(error: unknown): { readonly message: string; readonly 
     message: error instanceof Error ? error.message : String(error),
     hint: 'Reload the page. If it happens again, report it with this message.',
   }
-}
-
-/** Returns the command that a hint names between backticks, such as `windlass auth login`. */
-export function commandOf(hint: string): string | undefined {
-  return /`(windlass [^`]+)`/.exec(hint)?.[1]
 }
 
 export function Problem({

@@ -1,8 +1,8 @@
-/** Asks before something that cannot be undone, and does it. */
+/** Asks before something that is hard to undo, and does it. */
 import { useMutation } from '@tanstack/react-query'
 import type { ReactElement, ReactNode } from 'react'
 import { useAway } from '../shell/away-bar.tsx'
-import { Button } from './button.tsx'
+import { Button, type ButtonTone } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Problem } from './problem.tsx'
 
@@ -11,11 +11,14 @@ interface QuestionProps {
   readonly children: ReactNode
   /** The verb with its object, as the button says it. */
   readonly verb: string
+  readonly tone?: ButtonTone
+  /** Why it cannot be done now, besides a server that does not answer. */
+  readonly off?: string | undefined
   readonly onDo: () => Promise<unknown>
   readonly onClose: () => void
 }
 
-export function Question({ title, children, verb, onDo, onClose }: QuestionProps): ReactElement {
+export function Question({ title, children, verb, tone = 'danger', off, onDo, onClose }: QuestionProps): ReactElement {
   const away = useAway()
   const act = useMutation({ mutationFn: onDo, onSuccess: onClose })
   return (
@@ -25,7 +28,7 @@ export function Question({ title, children, verb, onDo, onClose }: QuestionProps
       title={title}
       actions={
         <>
-          <Button tone="danger" off={away} isBusy={act.isPending} onClick={() => act.mutate()}>
+          <Button tone={tone} off={away ?? off} isBusy={act.isPending} onClick={() => act.mutate()}>
             {verb}
           </Button>
           <Button onClick={onClose}>Leave it</Button>

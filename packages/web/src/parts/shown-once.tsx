@@ -16,7 +16,7 @@ export function ShownOnce({ title, children, parts }: ShownOnceProps): ReactElem
       <strong>{title}</strong>
       {children !== undefined && <p>{children}</p>}
       {parts.map(({ label, text }) => (
-        <div key={label}>
+        <div key={label} role="group" aria-label={label}>
           <span>{label}</span>
           <Command text={text} />
         </div>

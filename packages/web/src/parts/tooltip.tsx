@@ -1,5 +1,5 @@
 /** A short text about an element, while it has the pointer or the focus. */
-import { useId, useRef, useState, type ReactElement, type ReactNode } from 'react'
+import { useEffect, useId, useRef, useState, type DOMAttributes, type ReactElement, type ReactNode } from 'react'
 import { createPortal } from 'react-dom'
 import styles from './float.module.css'
 
@@ -25,44 +25,91 @@ export function placeOf(box: Pick<DOMRect, 'left' | 'right' | 'top' | 'bottom'>,
   }
 }
 
-/** Shows `text` for what is inside. Escape hides it. */
-export function Tooltip({ text, children }: { readonly text: ReactNode; readonly children: ReactNode }): ReactElement {
+type Handlers<E extends Element> = Pick<
+  DOMAttributes<E>,
+  'onPointerEnter' | 'onPointerLeave' | 'onPointerDown' | 'onFocus' | 'onBlur' | 'onKeyDown'
+>
+
+interface Tip<E extends Element> {
+  /** Handlers of the element, which call its own ones too. */
+  readonly handlers: Handlers<E>
+  /** Id of the tooltip while it is shown. */
+  readonly id: string | undefined
+  readonly tooltip: ReactNode
+}
+
+/** Returns what an element needs to show `text` as its tooltip; nothing without a text. Escape hides it. */
+export function useTooltip<E extends Element>(
+  text: ReactNode,
+  own: Handlers<E> = {},
+  boxOf: (element: E) => DOMRect = (element) => element.getBoundingClientRect(),
+): Tip<E> {
   const id = useId()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const [place, setPlace] = useState<Place>()
-  const show = (element: Element): void =>
-    setPlace(placeOf((element.firstElementChild ?? element).getBoundingClientRect(), innerWidth))
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const show = (element: E): void => setPlace(placeOf(boxOf(element), innerWidth))
   const hide = (): void => {
     clearTimeout(timer.current)
     setPlace(undefined)
   }
+  const handlers: Handlers<E> = {
+    onPointerEnter(event) {
+      own.onPointerEnter?.(event)
+      const { currentTarget } = event
+      timer.current = setTimeout(() => show(currentTarget), DELAY_MS)
+    },
+    onPointerLeave(event) {
+      own.onPointerLeave?.(event)
+      hide()
+    },
+    onPointerDown(event) {
+      own.onPointerDown?.(event)
+      hide()
+    },
+    onFocus(event) {
+      own.onFocus?.(event)
+      if (event.target.matches(':focus-visible')) show(event.currentTarget)
+    },
+    onBlur(event) {
+      own.onBlur?.(event)
+      hide()
+    },
+    onKeyDown(event) {
+      own.onKeyDown?.(event)
+      if (event.key === 'Escape') hide()
+    },
+  }
+  const isShown = place !== undefined && text !== undefined
+  return {
+    handlers,
+    id: isShown ? id : undefined,
+    tooltip:
+      isShown &&
+      createPortal(
+        <div
+          id={id}
+          role="tooltip"
+          className={styles['tooltip']}
+          data-above={place.isAbove}
+          style={{ left: place.left, top: place.top }}
+        >
+          {text}
+        </div>,
+        document.body,
+      ),
+  }
+}
+
+/** Shows `text` for what is inside. */
+export function Tooltip({ text, children }: { readonly text: ReactNode; readonly children: ReactNode }): ReactElement {
+  const { handlers, id, tooltip } = useTooltip<HTMLSpanElement>(text, {}, (element) =>
+    (element.firstElementChild ?? element).getBoundingClientRect(),
+  )
   return (
-    <span
-      className={styles['target']}
-      aria-describedby={place === undefined ? undefined : id}
-      onPointerEnter={({ currentTarget }) => {
-        timer.current = setTimeout(() => show(currentTarget), DELAY_MS)
-      }}
-      onPointerLeave={hide}
-      onPointerDown={hide}
-      onFocus={({ currentTarget, target }) => target.matches(':focus-visible') && show(currentTarget)}
-      onBlur={hide}
-      onKeyDown={({ key }) => key === 'Escape' && hide()}
-    >
+    <span className={styles['target']} aria-describedby={id} {...handlers}>
       {children}
-      {place !== undefined &&
-        createPortal(
-          <div
-            id={id}
-            role="tooltip"
-            className={styles['tooltip']}
-            data-above={place.isAbove}
-            style={{ left: place.left, top: place.top }}
-          >
-            {text}
-          </div>,
-          document.body,
-        )}
+      {tooltip}
     </span>
   )
 }

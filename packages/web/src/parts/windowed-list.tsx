@@ -72,7 +72,7 @@ export function WindowedList<T>({ label, rows, rowHeight, keyOf, render, reveal 
       style={isWhole ? undefined : { paddingTop: from * height, paddingBottom: Math.max(0, rows.length - to) * height }}
     >
       {rows.slice(from, to).map((row, index) => (
-        <div key={keyOf(row)} role="listitem" aria-setsize={rows.length} aria-posinset={from + index + 1}>
+        <div key={keyOf(row)} role="listitem" data-key={keyOf(row)} aria-setsize={rows.length} aria-posinset={from + index + 1}>
           {render(row, from + index)}
         </div>
       ))}

@@ -9,6 +9,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
@@ -48,7 +49,7 @@ export function HistoryTab({ pipeline }: { readonly pipeline: Pipeline }): React
           Show older versions
         </Button>
       )}
-      <Command text={`windlass get pipelines ${name} --history`} />
+      <Command text={sh`windlass get pipelines ${name} --history`} />
       {restored !== undefined && <RestoreDialog pipeline={pipeline} version={restored} onClose={() => setRestored(undefined)} />}
     </div>
   )
@@ -106,7 +107,7 @@ function Differences({ pipeline, version }: { readonly pipeline: string; readonl
       <Changes changes={data.changes} />
       {data.document !== '' && <Patch text={data.document} label={`Changes of the document in version ${version}`} />}
       <Command
-        text={`windlass diff pipelines ${pipeline}${data.from === undefined ? '' : ` --first-version ${data.from}`} --second-version ${version}`}
+        text={sh`windlass diff pipelines ${pipeline} ${data.from === undefined ? [] : ['--first-version', String(data.from)]} --second-version ${version}`}
       />
     </div>
   )
@@ -194,7 +195,7 @@ function RestoreDialog({ pipeline, version: { version }, onClose }: RestoreProps
         The document and the settings of <bdi>{name}</bdi> become those of version {version}, as a new version. Encrypted
         variables keep the values that they have now. Builds that run are not changed.
       </p>
-      <Command text={`windlass restore pipelines ${name} --version ${version}`} />
+      <Command text={sh`windlass restore pipelines ${name} --version ${version}`} />
       {error !== null && <Problem error={error} />}
     </Dialog>
   )

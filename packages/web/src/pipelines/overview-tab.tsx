@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { Build, Pipeline } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { Link } from 'wouter'
-import { sentenceOf } from '../builds/build-row.tsx'
+import { listSentenceOf } from '../build/sentence.ts'
 import { lookOfBuild } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { ButtonLink } from '../parts/button.tsx'
@@ -11,6 +11,7 @@ import { Command, CopyButton } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { StatusLine } from '../parts/status-line.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
@@ -103,7 +104,7 @@ function LastBuilds({ builds, pipeline }: { readonly builds: readonly Build[]; r
           { head: 'Status', cell: (build) => <Status look={lookOfBuild(build)} /> },
           { head: 'Build', cell: ({ id, number }) => <Link href={paths.build(id)}>#{number}</Link> },
           { head: 'Branch', cell: ({ branch }) => <bdi>{branch ?? ''}</bdi> },
-          { head: 'What happens', cell: (build) => <bdi>{sentenceOf(build)}</bdi> },
+          { head: 'What happens', cell: (build) => <bdi>{listSentenceOf(build)}</bdi> },
           { head: 'Created', cell: ({ createdAt }) => <When at={createdAt} /> },
         ]}
       />
@@ -130,7 +131,7 @@ function Document({ pipeline }: { readonly pipeline: Pipeline }): ReactElement {
       <pre className={styles['document']} tabIndex={0} role="region" aria-label="Document of the pipeline">
         <bdi>{pipeline.document}</bdi>
       </pre>
-      <Command text={`windlass get pipelines ${pipeline.name} -o yaml`} />
+      <Command text={sh`windlass get pipelines ${pipeline.name} -o yaml`} />
     </>
   )
 }

@@ -1,7 +1,7 @@
 /** What the form of a run holds, its address, the call that it makes, and the command that does the same. */
 import { defined } from '@windlass/kit/defined'
+import { shellWord } from '@windlass/plan'
 import type { BuildInput, PlanInput } from '@windlass/protocol'
-import { shellWord } from '../parts/shell-word.ts'
 
 /** A variable of the run. The value of a secret is never part of the address. */
 export interface RunVariable {

@@ -9,11 +9,11 @@ import { Button } from '../parts/button.tsx'
 import { Command, CopyButton } from '../parts/copy.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { commandOf, sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
-import { useSession, whyNot } from '../server/session.ts'
-import { useAway } from '../shell/away-bar.tsx'
+import { useOff } from '../shell/use-off.ts'
 import styles from './checks-card.module.css'
 
 type Report = AgentChecks['reports'][number]
@@ -30,14 +30,12 @@ export function ChecksCard({ agent }: { readonly agent: string }): ReactElement 
     ...query,
     refetchInterval: ({ state: { data } }) => (data?.request?.state === 'running' ? POLL_MS : false),
   })
-  const away = useAway()
-  const state = useSession()
+  const off = useOff('manage-runners')
   const again = useMutation({
     mutationFn: () => client.agents.check(agent, { timeoutMs: 30_000 }),
     onSuccess: (data) => queryClient.setQueryData(query.queryKey, data),
   })
   const isRunning = again.isPending || checks.data?.request?.state === 'running'
-  const off = away ?? whyNot(state.kind === 'in' ? state.session : undefined, 'manage-runners')
   return (
     <section className={styles['card']} aria-label="Checks">
       <header className={styles['head']}>
@@ -52,7 +50,7 @@ export function ChecksCard({ agent }: { readonly agent: string }): ReactElement 
         <Problem error={checks.error} onRetry={() => void checks.refetch()} />
       )}
       {checks.data !== undefined && <Reports checks={checks.data} isRunning={isRunning} />}
-      <Command text={`windlass doctor --agent ${agent}`} />
+      <Command text={sh`windlass doctor --agent ${agent}`} />
     </section>
   )
 }
@@ -71,7 +69,9 @@ function Reports({
           <bdi>The last check failed: {request.message ?? 'the agent did not answer.'}</bdi>
         </p>
       )}
-      {reports.length === 0 && !isRunning && <p className={styles['quiet']}>Nothing has been checked yet.</p>}
+      {reports.length === 0 && !isRunning && (
+        <p className="quiet">Nothing has been checked yet. Check again to run the checks in the cluster.</p>
+      )}
       {reports
         .toSorted((one, other) => other.at - one.at)
         .map((report) => (
@@ -83,10 +83,12 @@ function Reports({
 
 function ReportPart({ report: { source, at, by, findings } }: { readonly report: Report }): ReactElement {
   const passed = findings.filter(({ status }) => status === 'pass')
-  const others = findings.filter(({ status }) => status !== 'pass').toSorted((one) => (one.status === 'fail' ? -1 : 1))
+  const others = findings
+    .filter(({ status }) => status !== 'pass')
+    .toSorted((one, other) => Number(other.status === 'fail') - Number(one.status === 'fail'))
   return (
     <div className={styles['report']}>
-      <p className={styles['quiet']}>
+      <p className="quiet">
         {SOURCES[source]} <When at={at} /> for <bdi>{by}</bdi>
       </p>
       <ul className={styles['findings']}>
@@ -111,6 +113,7 @@ function ReportPart({ report: { source, at, by, findings } }: { readonly report:
 function FindingItem({ finding: { check, status, message, hint, runtime } }: { readonly finding: Finding }): ReactElement {
   const Icon = ICONS[status]
   const fix = status === 'pass' ? undefined : hint
+  const repair = fix && commandOf(fix)
   return (
     <li className={styles['finding']} data-status={status}>
       <Icon size={16} aria-label={{ pass: 'passed', warn: 'warning', fail: 'failed' }[status]} />
@@ -121,15 +124,10 @@ function FindingItem({ finding: { check, status, message, hint, runtime } }: { r
         {fix !== undefined && (
           <div className={styles['fix']}>
             <bdi>{fix}</bdi>
-            <CopyButton text={commandIn(fix)} label="Copy the fix" />
+            {repair !== undefined && <CopyButton text={repair} label="Copy the fix" />}
           </div>
         )}
       </div>
     </li>
   )
-}
-
-/** Returns the command that a hint names between backticks, or the whole hint. */
-function commandIn(hint: string): string {
-  return /`([^`]+)`/.exec(hint)?.[1] ?? hint
 }

@@ -54,6 +54,7 @@ export async function tryNow(): Promise<void> {
 }
 
 function planTry(): void {
+  clearTimeout(timer)
   silence.set({ since: answeredAt, nextTryAt: now() + wait })
   timer = setTimeout(() => void tryNow(), wait)
   wait = Math.min(wait * 2, LONGEST_WAIT_MS)

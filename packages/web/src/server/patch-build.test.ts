@@ -22,6 +22,7 @@ test('a newer list form keeps what only the complete form has, such as the step 
     annotations: { coverage: 85 },
     problems: [{ severity: 'warning', code: 'unknown-field', message: 'unknown field' }],
     blame: 'test',
+    why: 'exit code 1',
     waits: [{ reason: 'queued', ms: 5 }],
     git: { repoName: 'app' },
     commitStatus: { state: 'failure', message: 'sent' },

@@ -1,7 +1,7 @@
 /** Joins the complete form of a build with a newer list form of it. Pure. */
 import type { Build } from '@windlass/protocol'
 
-/** Fields of the complete form that the list form lacks. */
+/** Fields of the complete form that the list form may lack. */
 const DETAILS = [
   'steps',
   'attempts',
@@ -9,6 +9,7 @@ const DETAILS = [
   'annotations',
   'problems',
   'blame',
+  'why',
   'waits',
   'git',
   'commitStatus',

@@ -1,22 +1,27 @@
 /** Writes the changes of the stream into the cache, so that lists and builds change in place. */
-import type { InfiniteData } from '@tanstack/react-query'
 import type { Build, StreamEvent } from '@windlass/protocol'
 import { patchBuild } from './patch-build.ts'
 import { queryClient } from './query-client.ts'
+import { noteDuringReading, patchPages, readAgain, watchReadings, type Pages } from './readings.ts'
 import { observeStream } from './stream.ts'
 
-/** A page of a list. */
-interface Page {
-  readonly items: readonly Build[]
-  readonly next?: string | undefined
-}
-type Pages = InfiniteData<Page, string | undefined>
+const READ_MS = 500
+/** Builds that were read a moment ago; true for those that have changed since. */
+const justRead = new Map<string, boolean>()
 
-/** Returns the list with the build in the place of its earlier state; the same list if it does not contain it. */
-function patchPages(pages: Pages, build: Build): Pages {
-  if (!pages.pages.some(({ items }) => items.some(({ id }) => id === build.id))) return pages
-  const replace = (items: readonly Build[]): readonly Build[] => items.map((one) => (one.id === build.id ? build : one))
-  return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: replace(page.items) })) }
+/** Reads the steps of a build again, which the list form lacks: at once, and at most twice a second while it changes. */
+function readBuild(id: string): void {
+  if (justRead.has(id)) {
+    justRead.set(id, true)
+    return
+  }
+  readAgain({ queryKey: ['build', id], exact: true })
+  justRead.set(id, false)
+  setTimeout(() => {
+    const hasChanged = justRead.get(id) === true
+    justRead.delete(id)
+    if (hasChanged) readBuild(id)
+  }, READ_MS)
 }
 
 const FLUSH_MS = 100
@@ -35,14 +40,15 @@ function flush(): void {
   isDue = false
   const builds = new Map(waiting.map((build) => [build.id, build]))
   waiting = []
+  noteDuringReading(builds)
   for (const build of builds.values()) {
     queryClient.setQueriesData<Pages>({ queryKey: ['builds', 'list'] }, (pages) => pages && patchPages(pages, build))
     const before = queryClient.getQueryData<Build>(['build', build.id])
-    if (before === undefined) continue
-    queryClient.setQueryData<Build>(['build', build.id], patchBuild(before, build))
-    // The list form has no steps: they are read again.
-    void queryClient.invalidateQueries({ queryKey: ['build', build.id], exact: true })
-    if (before.status !== build.status) void queryClient.invalidateQueries({ queryKey: ['build', build.id, 'related'] })
+    if (before !== undefined) queryClient.setQueryData<Build>(['build', build.id], patchBuild(before, build))
+    readBuild(build.id)
+    // The plan of a build that waited for its document is there once it starts.
+    for (const part of before === undefined || before.status === build.status ? [] : ['related', 'usage', 'plan'])
+      void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
   }
   refreshSums()
 }
@@ -81,7 +87,7 @@ function scheduleNoun(key: string): void {
     setTimeout(() => {
       const keys = [...dueNouns]
       dueNouns.clear()
-      for (const one of keys) void queryClient.invalidateQueries({ queryKey: [one] })
+      for (const one of keys) readAgain({ queryKey: [one] })
     }, NOUNS_MS)
   dueNouns.add(key)
 }
@@ -89,17 +95,22 @@ function scheduleNoun(key: string): void {
 const NOUN_KEYS = { approval: 'approvals', runtime: 'runtimes', agent: 'agents', delivery: 'deliveries' } as const
 
 function apply({ event, data }: StreamEvent): void {
-  if (event === 'reset') void queryClient.invalidateQueries()
+  if (event === 'reset') readAgain({})
   if (event !== 'changed') return
   const { change } = data
   if (change.noun === 'build') schedule(change.item)
   else if (change.noun === 'gone') scheduleNoun(change.of === 'build' ? 'builds' : NOUN_KEYS[change.of])
   else scheduleNoun(NOUN_KEYS[change.noun])
   // The build shows its approvals, and its list form does not change with each of them.
-  if (change.noun === 'approval') void queryClient.invalidateQueries({ queryKey: ['build', change.item.build.id], exact: true })
+  if (change.noun === 'approval') readBuild(change.item.build.id)
 }
 
 /** Begins to patch the cache. Called once by the page. */
 export function startPatching(): () => void {
-  return observeStream(apply)
+  const unwatch = watchReadings()
+  const unobserve = observeStream(apply)
+  return () => {
+    unwatch()
+    unobserve()
+  }
 }

@@ -1,7 +1,9 @@
 /** What the page reads from the server: the key and the call of each query. Keys are `[noun, id, part, parameters]`. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { LogStreams } from '@windlass/protocol'
 import { toBuildQuery, type BuildFilter } from '../url/build-filter.ts'
 import { client } from './client.ts'
+import { keepOwn } from './own-storage.ts'
 
 /** Builds on one page of the list. */
 const PAGE_SIZE = 50
@@ -11,13 +13,30 @@ export const HEALTH_MS = 15_000
 /** The values by which the list of builds shows counts. */
 export type CountedBy = 'status' | 'project' | 'pipeline' | 'branch' | 'initiator' | 'runtime' | 'trigger' | 'reason'
 
+/** Reads all streams of a log; large builds have several pages of them. */
+async function readLogStreams(id: string, signal: AbortSignal): Promise<LogStreams> {
+  const query = { limit: 2_000 }
+  const first = await client.builds.logStreams(id, { signal, query })
+  const items = [...first.items]
+  for (let { next } = first; next !== undefined;) {
+    const page = await client.builds.logStreams(id, { signal, query: { ...query, cursor: next } })
+    items.push(...page.items)
+    next = page.next
+  }
+  return { ...first, items }
+}
+
 export const queries = {
   status: () => queryOptions({ queryKey: ['status'], queryFn: ({ signal }) => client.server.status({ signal }) }),
   /** The session of this browser. Fails with `unauthenticated` without one. */
   session: () =>
     queryOptions({
       queryKey: ['session'],
-      queryFn: ({ signal }) => client.sessions.current({ signal }),
+      queryFn: async ({ signal }) => {
+        const session = await client.sessions.current({ signal })
+        keepOwn(session)
+        return session
+      },
       staleTime: 5 * 60_000,
     }),
   settings: () => queryOptions({ queryKey: ['settings'], queryFn: ({ signal }) => client.settings.get({ signal }) }),
@@ -54,15 +73,9 @@ export const queries = {
   logStreams: (id: string) =>
     queryOptions({
       queryKey: ['build', id, 'streams'],
-      queryFn: ({ signal }) => client.builds.logStreams(id, { signal, query: { limit: 2_000 } }),
+      queryFn: ({ signal }) => readLogStreams(id, signal),
     }),
-  /** The last lines of a stream of the log. */
-  lastLines: (id: string, stream: string, count: number) =>
-    queryOptions({
-      queryKey: ['build', id, 'last-lines', { stream, count }],
-      queryFn: ({ signal }) => client.builds.logLines(id, { signal, query: { stream, from: -count, count } }),
-    }),
-  /** Lines of a stream around a place. */
+  /** Lines of a stream; with a negative `from`, the last ones. */
   linesFrom: (id: string, stream: string, { from, count }: { readonly from: number; readonly count: number }) =>
     queryOptions({
       queryKey: ['build', id, 'lines', { stream, from, count }],
@@ -82,10 +95,12 @@ export const queries = {
       queryFn: ({ signal }) => client.builds.newLogLines(id, { signal, query: { stream, attempt } }),
       retry: false,
     }),
-  feed: (id: string) =>
+  /** The events of a build, without its log. */
+  events: (id: string) =>
     infiniteQueryOptions({
-      queryKey: ['build', id, 'feed'],
-      queryFn: ({ signal, pageParam }) => client.builds.feed(id, { signal, query: { after: pageParam, limit: 500 } }),
+      queryKey: ['build', id, 'events'],
+      queryFn: ({ signal, pageParam }) =>
+        client.builds.feed(id, { signal, query: { after: pageParam, limit: 500, logs: false } }),
       initialPageParam: 0,
       getNextPageParam: ({ items, next }) => (items.length === 0 ? undefined : next),
     }),

@@ -5,8 +5,8 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 const MAX_RETRIES = 3
 /** A call that the server wants to be repeated later than this is shown as a problem instead of being repeated. Seconds. */
 const LONGEST_WAIT_S = 5
-/** How long an answer counts as current while the stream reports changes, and while it does not. Milliseconds. */
-const STALE_MS = { live: 30_000, silent: 5_000 } as const
+/** How long an answer counts as current. Milliseconds. */
+const STALE_MS = 5_000
 
 /** Returns true for a fault after which the same call may succeed. The wait for a silent server is not counted here: its return repeats all calls. */
 function isWorthRepeating(error: unknown): boolean {
@@ -26,7 +26,7 @@ export const queryClient: QueryClient = new QueryClient({
   mutationCache: new MutationCache({ onError: (error) => noteFault(error) }),
   defaultOptions: {
     queries: {
-      staleTime: STALE_MS.silent,
+      staleTime: STALE_MS,
       gcTime: 10 * 60_000,
       retry: (count, error) => count < MAX_RETRIES && isWorthRepeating(error),
       retryDelay: (count, error) => {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { isFault } from '@windlass/kit/faults'
 import { RIGHTS, type Right, type Session } from '@windlass/protocol'
 import { client } from './client.ts'
+import { keepOwn } from './own-storage.ts'
 import { queries } from './queries.ts'
 import { queryClient } from './query-client.ts'
 import { restartStream } from './stream.ts'
@@ -37,7 +38,7 @@ const ORDER = ['viewer', 'developer', 'maintainer', 'admin'] as const
  * here for a user without a role for the installation, whose roles in projects the page does not know.
  */
 export function whyNot(session: Session | undefined, right: Right): string | undefined {
-  if (session === undefined) return 'Nobody is signed in.'
+  if (session === undefined) return 'You are not signed in.'
   const { role: needed, at, text } = RIGHTS[right]
   if (session.role === 'none') return at !== 'installation' ? undefined : `The role ${needed} is needed to ${text}.`
   return ORDER.indexOf(session.role) >= ORDER.indexOf(needed)
@@ -49,6 +50,7 @@ export function whyNot(session: Session | undefined, right: Right): string | und
 export function enter(session: Session): void {
   const before = queryClient.getQueryData<Session>(queries.session().queryKey)
   if (before !== undefined && nameOf(before) !== nameOf(session)) queryClient.clear()
+  keepOwn(session)
   queryClient.setQueryData(queries.session().queryKey, session)
   void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
   restartStream()

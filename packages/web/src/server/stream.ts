@@ -98,7 +98,8 @@ async function follow(topics: readonly string[], own: AbortController, before: A
   } catch (error) {
     before?.abort()
     if (own.signal.aborted) return
-    if (isFault(error) && PERMANENT.has(error.code)) {
+    // A proxy answers for a server that is away.
+    if (isFault(error) && PERMANENT.has(error.code) && error.details.foreign !== true) {
       if (error.code === 'unauthenticated') void queryClient.invalidateQueries({ queryKey: ['session'] })
       liveness.set('off')
       return

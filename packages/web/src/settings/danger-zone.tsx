@@ -8,6 +8,7 @@ import { Command } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -57,7 +58,7 @@ export function DangerZone({ pipeline, off }: { readonly pipeline: Pipeline; rea
           onChange={(event) => setTyped(event.target.value)}
         />
         {remove.error !== null && <Problem error={remove.error} />}
-        <Command text={`windlass delete pipelines ${name}`} />
+        <Command text={sh`windlass delete pipelines ${name}`} />
       </Dialog>
     </section>
   )

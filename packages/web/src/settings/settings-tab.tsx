@@ -1,5 +1,6 @@
 /** Settings of a pipeline. What its document writes can only be changed there. */
 import { useMutation } from '@tanstack/react-query'
+import { isFault } from '@windlass/kit/faults'
 import type { Pipeline } from '@windlass/protocol'
 import { useState, type ReactElement, type ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -8,8 +9,9 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Field, TextArea } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import run from '../pipelines/run.module.css'
-import { isConflict, savePipeline } from '../pipelines/save-pipeline.ts'
+import { savePipeline } from '../pipelines/save-pipeline.ts'
 import { client } from '../server/client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
@@ -76,7 +78,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }): Reac
         {save.error !== null && (
           <>
             <Problem error={save.error} />
-            {isConflict(save.error) && (
+            {isFault(save.error, 'conflict') && (
               <div>
                 <Button onClick={() => void reload()}>Drop my changes and show revision of the server</Button>
               </div>
@@ -96,7 +98,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }): Reac
       </form>
       <Badge pipeline={base} />
       <DangerZone pipeline={base} off={whyNoChange} />
-      <Command text={`windlass get pipelines ${base.name} -o yaml`} />
+      <Command text={sh`windlass get pipelines ${base.name} -o yaml`} />
     </div>
   )
 }

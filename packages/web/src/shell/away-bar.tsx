@@ -1,7 +1,7 @@
 /** Says that the server does not answer, since when, and when the page tries again. */
 import type { ReactElement } from 'react'
 import { useNow } from '../looks/clock.ts'
-import { formatHour } from '../looks/time.ts'
+import { formatMoment } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { silence, tryNow } from '../server/away.ts'
 import { useStore } from '../server/store.ts'
@@ -19,7 +19,7 @@ export function AwayBar(): ReactElement | null {
   const seconds = Math.max(0, Math.ceil((state.nextTryAt - now) / 1_000))
   return (
     <div className={styles['away']} role="alert">
-      <p>The server has not answered since {formatHour(state.since)}.</p>
+      <p>The server has not answered since {formatMoment(state.since, now)}.</p>
       <p aria-hidden>{seconds === 0 ? 'Trying again.' : `Trying again in ${seconds} s.`}</p>
       <Button small onClick={() => void tryNow()}>
         Try now

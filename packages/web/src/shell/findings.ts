@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { HEALTH_LEVELS, type HealthLevel, type HealthSummary, type ServerHealth } from '@windlass/protocol'
 import { queries } from '../server/queries.ts'
-import { useSession, whyNot } from '../server/session.ts'
+import { useHidden } from './use-off.ts'
 
 export interface RoomFinding {
   readonly level: HealthLevel
@@ -11,8 +11,7 @@ export interface RoomFinding {
 
 /** Returns the worst finding of each room that has one, by the name of the room. */
 export function useFindings(): Readonly<Record<string, RoomFinding>> {
-  const state = useSession()
-  const may = state.kind === 'in' && whyNot(state.session, 'see-runners') === undefined
+  const may = useHidden('see-runners') === undefined
   const { data } = useQuery({ ...queries.health(), enabled: may })
   return data === undefined ? {} : findingsOf(data)
 }

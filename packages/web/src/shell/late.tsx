@@ -1,12 +1,25 @@
 /** Parts of the page that are loaded when they are needed. */
-import { lazy, type ComponentType, type FunctionComponent } from 'react'
+import { createElement, lazy, useState, type ComponentType, type FunctionComponent } from 'react'
 import { onReturn, reportSilence } from '../server/away.ts'
 
 const KEY = 'windlass.reloaded'
 
-/** Returns a component that is loaded when it is rendered for the first time. A `Suspense` shows what stands there until then. */
-export function late<P extends object>(load: () => Promise<ComponentType<P>>): FunctionComponent<P> {
-  return lazy(async () => ({ default: await loadPart(load) }))
+/** A component that is loaded when it is rendered for the first time. A `Suspense` shows what stands there until then. */
+export interface Late<P> extends FunctionComponent<P> {
+  /** Loads it ahead. After a failure it is loaded when it is rendered. */
+  readonly preload: () => void
+}
+
+export function late<P extends object>(load: () => Promise<ComponentType<P>>): Late<P> {
+  let loaded: ComponentType<P> | undefined
+  const keep = async (): Promise<ComponentType<P>> => (loaded = await load())
+  const Lazy = lazy(async () => ({ default: await loadPart(keep) }))
+  const Part: FunctionComponent<P> = (props) => {
+    // Without a promise: React shows what stands in for one for at least 300 ms. The component of one place never changes.
+    const [type] = useState<ComponentType<P>>(() => loaded ?? Lazy)
+    return createElement(type, props)
+  }
+  return Object.assign(Part, { preload: () => void keep().catch(() => undefined) })
 }
 
 /** Styles that did not arrive. A part that is loaded again does not ask for them again. */

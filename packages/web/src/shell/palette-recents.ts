@@ -1,7 +1,7 @@
 /** The last choices in the palette that lead to an address, kept in this browser. */
+import { RECENTS_KEY as KEY } from '../server/own-storage.ts'
 import type { PaletteEntry } from './palette-entries.ts'
 
-const KEY = 'windlass.recents'
 const MOST = 5
 
 export interface Recent {

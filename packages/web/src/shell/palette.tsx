@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import float from '../parts/float.module.css'
+import { useSettled } from '../parts/use-settled.ts'
 import { queries } from '../server/queries.ts'
 import { readPaletteActions } from './palette-actions.ts'
 import { choose, readTyped, type PaletteEntry } from './palette-entries.ts'
@@ -20,6 +21,7 @@ import {
 import styles from './shell.module.css'
 import { useShortcutGroups } from './shortcuts.ts'
 
+/** Pause in the typing after which the server is asked. Milliseconds. */
 const ASK_MS = 120
 
 interface PaletteProps {
@@ -119,7 +121,7 @@ function useEntries(typed: string, onHelp: () => void): PaletteEntry[] {
   const [, go] = useLocation()
   const { group, text } = readTyped(typed)
   const isSearched = group === undefined || group === 'Builds'
-  const found = useQuery(queries.search(useSettled(isSearched ? text : '')))
+  const found = useQuery(queries.search(useSettled(isSearched ? text : '', ASK_MS)))
   const people = useQuery({ ...queries.counts('initiator', {}), enabled: group === 'People' })
   const keys = useShortcutGroups()
   const own = useMemo(readPaletteActions, [])
@@ -137,14 +139,4 @@ function useEntries(typed: string, onHelp: () => void): PaletteEntry[] {
     ]),
     typed,
   )
-}
-
-/** Returns a text after it has stayed the same for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), ASK_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }

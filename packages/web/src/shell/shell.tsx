@@ -20,16 +20,13 @@ const Palette = late(async () => (await import('./palette.tsx')).Palette)
 const Help = late(async () => (await import('./help.tsx')).Help)
 const SessionEnded = late(async () => (await import('../signin/session-ended.tsx')).SessionEnded)
 
-/** Rooms beside which the stream counts something. */
-const COUNTED = { Approvals: 'approvals' } as const
-
 export function Shell({ children }: { readonly children: ReactNode }): ReactElement {
   const [path, go] = useLocation()
   const state = useSession()
   const [opened, setOpened] = useState<'palette' | 'actions' | 'help'>()
   const [badges, setBadges] = useState<Readonly<Record<string, number>>>({})
   useTopics(['account'], ({ event, data }) => {
-    if (event === 'counts') setBadges({ Approvals: data.counts[COUNTED.Approvals] })
+    if (event === 'counts') setBadges({ Approvals: data.counts.approvals })
   })
   useNewVersion()
   useShortcuts('Everywhere', [

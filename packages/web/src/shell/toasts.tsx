@@ -1,8 +1,10 @@
-/** Short messages about what was done. They are told to screen readers and go by themselves, except those with an action. */
+/** Short messages about what was done. They are told to screen readers and go by themselves, except problems and those with an action. */
 import { X } from 'lucide-react'
 import type { ReactElement } from 'react'
-import { createStore, useStore } from '../server/store.ts'
 import { Button, IconButton } from '../parts/button.tsx'
+import { copyText } from '../parts/copy.tsx'
+import { toProblem } from '../parts/problem.tsx'
+import { createStore, useStore } from '../server/store.ts'
 import styles from './shell.module.css'
 
 export interface Toast {
@@ -25,7 +27,19 @@ export function tell(toast: Toast): void {
   last += 1
   const id = last
   toasts.set([...toasts.get().filter(({ text }) => text !== toast.text), { ...toast, id }].slice(-MOST))
-  if (toast.action === undefined) setTimeout(() => close(id), SHOWN_MS)
+  if (toast.action === undefined && toast.tone !== 'bad') setTimeout(() => close(id), SHOWN_MS)
+}
+
+/** Shows what went wrong and what can be done. */
+export function tellProblem(error: unknown): void {
+  const { message, hint } = toProblem(error)
+  tell({ text: hint === '' ? message : `${message} ${hint}`, tone: 'bad' })
+}
+
+/** Copies a text and says so. `what` is its name in the sentence, such as `the address`. */
+export async function copyAndTell(text: string, what: string): Promise<void> {
+  const isDone = await copyText(text)
+  tell({ text: isDone ? `Copied ${what}.` : 'The browser does not allow copying here.' })
 }
 
 function close(id: number): void {

@@ -8,7 +8,7 @@ import { Command } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
-import { shellWord } from '../parts/shell-word.ts'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { usePaletteActions } from '../shell/palette-actions.ts'
@@ -78,7 +78,7 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }): ReactElemen
         onChange={(event) => setReason(event.target.value)}
       />
       {pause.error !== null && <Problem error={pause.error} />}
-      <Command text={`windlass set settings pauseBuilds=true${text === '' ? '' : ` ${shellWord(`pauseReason=${text}`)}`}`} />
+      <Command text={sh`windlass set settings pauseBuilds=true ${text === '' ? [] : [`pauseReason=${text}`]}`} />
     </FormDialog>
   )
 }

@@ -59,7 +59,7 @@ export function attach({ place, record, watchOnly, screen, page }: AttachOptions
       case 'output':
         await screen.write(news.bytes)
         history.note(news.seq)
-        return sender.acknowledge(news.seq)
+        return sender.acknowledge(news.seq, news.bytes.length)
       case 'end':
         over.abort()
         connection.end()

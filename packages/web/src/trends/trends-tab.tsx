@@ -8,6 +8,7 @@ import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { queries } from '../server/queries.ts'
 import { useParam } from '../url/search.ts'
@@ -52,7 +53,7 @@ export function TrendsTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
       {data === undefined && error !== null && <Problem error={error} onRetry={() => void refetch()} />}
       {data !== undefined && data.builds.total === 0 && <Empty>No build of the pipeline ended in {days} days.</Empty>}
       {data !== undefined && data.builds.total > 0 && <Drawings stats={data} days={days} />}
-      <Command text={`windlass get stats ${pipeline.name}${branch === undefined ? '' : ` --branch ${branch}`}`} />
+      <Command text={sh`windlass get stats ${pipeline.name} ${branch === undefined ? [] : ['--branch', branch]}`} />
     </div>
   )
 }

@@ -10,6 +10,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { toInput, type AnyTrigger } from './describe-trigger.ts'
 import { explain } from './git-form.tsx'
@@ -119,7 +120,7 @@ export function CronForm({ pipeline, triggers, trigger, onClose }: CronFormProps
         text={
           trigger === undefined
             ? toCronCommand({ pipeline, ...form })
-            : `windlass get cron-triggers ${pipeline}#${trigger.name} -o yaml`
+            : sh`windlass get cron-triggers ${`${pipeline}#${trigger.name}`} -o yaml`
         }
       />
     </Dialog>

@@ -9,6 +9,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { toInput } from './describe-trigger.ts'
 import { storeGitTrigger } from './store-trigger.ts'
@@ -139,7 +140,7 @@ export function GitForm({ pipeline, trigger, onClose }: GitFormProps): ReactElem
         text={
           trigger === undefined
             ? toGitCommand({ pipeline, name, repo, events, filters: filtersOf(texts), takesForks })
-            : `windlass get triggers ${pipeline}#${trigger.name} -o yaml`
+            : sh`windlass get triggers ${`${pipeline}#${trigger.name}`} -o yaml`
         }
       />
     </Dialog>

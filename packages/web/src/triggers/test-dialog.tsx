@@ -10,6 +10,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Field, TextArea } from '../parts/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { triggerQueries } from './queries.ts'
@@ -91,7 +92,7 @@ export function TestDialog({ pipeline, repo, onClose }: TestDialogProps): ReactE
       {source === 'body' && <FromBody call={call} onChange={(more) => setCall({ ...call, ...more })} />}
       {trial.error !== null && <Problem error={trial.error} />}
       {trial.data !== undefined && <TestResult result={trial.data} />}
-      <Command text={`windlass trigger test FILE --pipeline ${pipeline}`} />
+      <Command text={sh`windlass trigger test FILE --pipeline ${pipeline}`} />
     </Dialog>
   )
 }

@@ -1,5 +1,5 @@
 /** The commands that create the triggers of the forms. Pure. */
-import { shellWord } from '../parts/shell-word.ts'
+import { shellWord } from '@windlass/plan'
 
 interface GitFacts {
   readonly pipeline: string

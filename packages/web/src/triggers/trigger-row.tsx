@@ -11,6 +11,7 @@ import layout from '../parts/layout.module.css'
 import { Menu } from '../parts/menu.tsx'
 import { toProblem } from '../parts/problem.tsx'
 import { Question } from '../parts/question.tsx'
+import { sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { tell } from '../shell/toasts.tsx'
 import { paths } from '../url/paths.ts'
@@ -149,7 +150,7 @@ function RowActions({ trigger, off }: Omit<TriggerRowProps, 'deliveries'>): Reac
               label: 'Delete',
               tone: 'danger' as const,
               off: no,
-              note: `windlass delete ${kindOf(trigger)} ${trigger.pipeline}#${trigger.name}`,
+              note: sh`windlass delete ${kindOf(trigger)} ${`${trigger.pipeline}#${trigger.name}`}`,
               onChoose: () => setIsAsking(true),
             },
           ],

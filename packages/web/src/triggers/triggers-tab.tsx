@@ -10,6 +10,7 @@ import { Empty } from '../parts/empty.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { queries } from '../server/queries.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
@@ -80,12 +81,12 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
           </div>
         </>
       )}
-      <Command text={`windlass get triggers --pipeline ${pipeline}`} />
+      <Command text={sh`windlass get triggers --pipeline ${pipeline}`} />
       {gits.length > 0 && <WebhookAddresses repos={[...new Set(gits.map(({ repo }) => repo))]} />}
       <h2>Deliveries</h2>
       <DeliveryList filter={{ pipeline }} />
       <p className={layout['note']}>The command line also creates triggers for images, charts and ended builds:</p>
-      <Command text={`windlass create event-trigger ${pipeline} NAME --help`} />
+      <Command text={sh`windlass create event-trigger ${pipeline} NAME --help`} />
     </div>
   )
 }

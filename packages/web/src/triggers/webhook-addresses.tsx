@@ -9,6 +9,7 @@ import { Command } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
 import { client } from '../server/client.ts'
@@ -126,7 +127,7 @@ function NewWebhook({ repo: first = '', onDone }: NewWebhookProps): ReactElement
           Make the address
         </Button>
       </div>
-      <Command text={`windlass create webhook ${name.trim() || 'NAME'} --forge ${forge}`} />
+      <Command text={sh`windlass create webhook ${name.trim() || 'NAME'} --forge ${forge}`} />
     </div>
   )
 }

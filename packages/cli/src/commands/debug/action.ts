@@ -168,7 +168,7 @@ async function attachTerminal(
       if (done !== true) {
         out.stdout.write(value)
         await out.stdout.drained()
-        sender.acknowledge(shown.seq)
+        sender.acknowledge(shown.seq, value.length)
         continue
       }
       if (keyboard?.hasDetached() === true) {

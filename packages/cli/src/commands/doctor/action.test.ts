@@ -23,6 +23,15 @@ test('a missing server is a failure if only the server is checked', async () => 
   expect(out.lines.join('\n')).toContain('No server is configured.')
 })
 
+test.each([
+  [{ agent: 'cluster-1' }, '--agent checks nothing from here'],
+  [{ report: true }, '--report stores findings about a cluster'],
+])('refuses options that exclude each other: %o', async (more, message) => {
+  const settings = readSettings({ HOME: '/nowhere' })
+  const call = runDoctor({ args: [], options: { ...options, ...more }, out: recordOutput(), settings })
+  await expect(call).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(message) })
+})
+
 test('shows the check that is running on a terminal only', async () => {
   const settings = readSettings({ HOME: '/nowhere', WINDLASS_URL: 'http://127.0.0.1:1', WINDLASS_API_KEY: 'a.b' })
   const run = async (isTTY: boolean, output?: 'json'): Promise<string[]> => {

@@ -30,6 +30,7 @@ interface DoctorOptions {
 
 /** Runs `doctor`. The exit code is 1 if a check fails. */
 export async function runDoctor({ options, out, settings }: Invocation<DoctorOptions>): Promise<number> {
+  refuseContrary(options)
   const findings: Finding[] = []
   const { style } = out.stdout
   const marks = { pass: style.green('✔'), warn: style.yellow('!'), fail: style.red('✘') }
@@ -78,6 +79,7 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
     await using cluster = await openCluster({ kubeconfig: options.kubeConfigPath, context: options.kubeContextName }, settings)
     const found = await findRuntime(session, options.runtime, options.kubeNamespace)
     const { layer } = found
+    const target = options.report ? requireTarget(session, found) : undefined
     const { runtimeScheduler, dockerDaemonScheduler } = completeSpec(layer)
     const namespace = options.kubeNamespace ?? runtimeScheduler.cluster.namespace ?? cluster.kube.namespace
     title(`Cluster ${cluster.context}, namespace ${namespace}`)
@@ -89,37 +91,56 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
       title(`From a pod to ${serverUrl}, as engines connect`)
       await checkNode(nodeCheckOf({ kube: cluster.kube, namespace, runtime: layer, serverUrl, caFile }), report)
     }
-    if (options.report) await storeReport(out, { session, agent: found.agent, findings })
+    if (target !== undefined) await storeReport(out, target, findings)
   }
   return finish()
 }
 
-interface DoctorResult {
-  readonly session: Session | undefined
-  /** Name of the agent of the checked cluster. */
-  readonly agent: string | undefined
-  readonly findings: readonly Finding[]
+/** Throws `usage` for options that exclude each other. */
+function refuseContrary({ agent, report, only, runtime }: DoctorOptions): void {
+  if (agent !== undefined && (report || only !== undefined || runtime !== undefined))
+    throw fault('usage', {
+      message: '--agent checks nothing from here, so --report, --only and --runtime do not apply.',
+      hint: 'Omit them. The server stores what an agent finds.',
+    })
+  if (report && only === 'server')
+    throw fault('usage', {
+      message: '--report stores findings about a cluster, and --only server checks none.',
+      hint: 'Omit --only.',
+    })
 }
 
-/** Stores the findings for the agent of the checked cluster. Throws `usage` if there is no server or no agent. */
-async function storeReport(out: Printer, { session, agent, findings }: DoctorResult): Promise<void> {
-  if (session === undefined || agent === undefined)
-    throw fault('usage', {
-      message: '--report needs a server and a runtime that an agent serves.',
-      hint: 'Name the runtime: `windlass doctor --runtime NAME --report`.',
-    })
+/** Whose findings are stored. */
+interface ReportTarget {
+  readonly session: Session
+  readonly agent: string
+  readonly runtime: string
+}
+
+/** Throws `usage` if there is no server, or no agent that serves the runtime. */
+function requireTarget(session: Session | undefined, { name: runtime, agent }: FoundRuntime): ReportTarget {
+  if (session !== undefined && agent !== undefined && runtime !== undefined) return { session, agent, runtime }
+  throw fault('usage', {
+    message: '--report needs a server and a runtime that an agent serves.',
+    hint: 'Name the runtime: `windlass doctor --runtime NAME --report`.',
+  })
+}
+
+/** Stores the findings for the runtime of the checked cluster and its agent. */
+async function storeReport(out: Printer, { session, agent, runtime }: ReportTarget, findings: readonly Finding[]): Promise<void> {
   const stored = findings.map(({ check, status, message, hint }) => ({
     check: check.slice(0, 300),
     status,
     message: message.slice(0, 2000),
+    runtime,
     ...defined({ hint: hint?.slice(0, 2000) }),
   }))
   await session.client.agents.putChecks(agent, { findings: stored.slice(0, MAX_FINDINGS) })
-  out.note(`The findings are stored for the agent ${agent}.`)
+  out.note(`The findings are stored for the runtime ${runtime} and its agent ${agent}.`)
 }
 
 interface Progress {
-  /** Shows what is being checked, in place of the last one. */
+  /** Shows what is being checked, instead of the last one. */
   readonly show: (check: string) => void
   readonly clear: () => void
 }
@@ -144,6 +165,8 @@ function findSession(settings: Settings): Session | undefined {
 }
 
 interface FoundRuntime {
+  /** Undefined if there is no runtime. */
+  readonly name: string | undefined
   /** Includes everything that it extends. */
   readonly layer: RuntimeLayer
   /** Name of the agent that serves it, if any. */
@@ -178,9 +201,9 @@ async function findRuntime(
         })
   const found = name === undefined ? chooseRuntime(items, namespace) : items.find((runtime) => runtime.name === name)
   if (found === undefined && name !== undefined) throw fault('not-found', { message: `The runtime "${name}" does not exist.` })
-  if (session === undefined || found === undefined) return { layer: {}, agent: undefined }
+  if (session === undefined || found === undefined) return { name: undefined, layer: {}, agent: undefined }
   const { spec: layer } = await session.client.runtimes.get(found.name, { query: { merged: true } })
-  return { layer, agent: found.agent ?? (await findServing(session, found.name)) }
+  return { name: found.name, layer, agent: found.agent ?? (await findServing(session, found.name)) }
 }
 
 const Placed = z.looseObject({

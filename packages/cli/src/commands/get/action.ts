@@ -128,7 +128,7 @@ async function printPipelineHistory(
   session: Session,
   { name, options }: { readonly name: string; readonly options: GetOptions },
 ): Promise<void> {
-  const { printHistory } = await import('../versions/action.ts')
+  const { printHistory } = await import('../pipeline-versions/action.ts')
   return printHistory(out, session, { name, output: options.output, headers: !options.noHeaders, limit: options.limit })
 }
 

@@ -14,6 +14,7 @@ import { readInput } from '../../input/input-files.ts'
 import { runtimes as runtimeKind, type Columns } from '../../resources/kinds.ts'
 import { diffTrees, fromDocument, toDocument, type RuntimeChange } from '../../runner/runtime-document.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
+import type { Printer } from '../../printer.ts'
 import { openSession } from '../../session.ts'
 
 const PAGE_SIZE = 25
@@ -27,6 +28,7 @@ interface GetOptions extends Listing {
   readonly page: number | undefined
 }
 
+/** Runs `get runtimes [NAME]`: the list, one runtime, its versions, or the origins of its values. Throws `usage`, `not-found`. */
 export async function getRuntimes({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
   const { client } = openSession(settings)
   const [name] = args
@@ -37,8 +39,7 @@ export async function getRuntimes({ args, options, out, settings }: Invocation<G
     })
   if (name !== undefined && options.origins) {
     const merged = await client.runtimes.get(name, { query: { version: options.version, merged: true } })
-    for (const line of describeOrigins(merged)) out.line(line)
-    return
+    return printOrigins(out, options, merged)
   }
   if (name !== undefined && options.history === true) return printValue(out, (await client.runtimes.versions(name)).items, 'json')
   const one =
@@ -61,10 +62,15 @@ export async function getRuntimes({ args, options, out, settings }: Invocation<G
   })
 }
 
-/** Returns a line for each value of a merged specification: path, value, and the name of its layer. */
-function describeOrigins({ spec, origins = {} }: Runtime): string[] {
-  const rows = [...leavesOf(spec)].map(([path, value]) => [path, JSON.stringify(value), origins[path] ?? ''])
-  return alignColumns([['VALUE', 'IS', 'FROM'], ...rows.toSorted(([one = ''], [other = '']) => one.localeCompare(other))])
+/** Prints each value of a merged specification with its path and the name of its layer. */
+async function printOrigins(out: Printer, { output, noHeaders }: Listing, { spec, origins = {} }: Runtime): Promise<void> {
+  const values = [...leavesOf(spec)]
+    .map(([path, value]) => ({ path, value, from: origins[path] }))
+    .toSorted((one, other) => one.path.localeCompare(other.path))
+  if (output === 'json' || output === 'yaml') return printValue(out, values, output)
+  const head = noHeaders ? [] : [['PATH', 'VALUE', 'FROM'].map((cell) => out.stdout.style.dim(cell))]
+  const rows = values.map(({ path, value, from = '' }) => [path, JSON.stringify(value), from])
+  for (const line of alignColumns([...head, ...rows])) out.line(line)
 }
 
 /** Columns for the specification. */

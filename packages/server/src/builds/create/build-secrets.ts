@@ -1,6 +1,6 @@
 /** Encryption at rest for the secrets of a build: its secret variables, and the values that steps export as secret. */
 import { z } from 'zod'
-import { MASK } from '../../secrets/mask.ts'
+import { MASK } from '@windlass/protocol'
 import { buildPlace, eventPlace, type Place } from '../../secrets/places.ts'
 import type { Vault } from '../../secrets/vault.ts'
 import type { Tx } from '../../store/store.ts'

@@ -3,6 +3,7 @@ import { fault } from '@windlass/kit'
 import { Command, type Heartbeat } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { findAttemptStatus, isLiveAttempt, type AttemptKey } from '../../store/builds/attempts.ts'
+import { readUntil } from '../../read-until.ts'
 import { commandTopic, listCommands } from '../../store/builds/commands.ts'
 import type { AttemptRow, CommandRow } from '../../store/schema.ts'
 import { editBuild, saveBuild } from '../lifecycle/edit.ts'
@@ -29,15 +30,17 @@ interface Wait {
 
 /** Returns commands after `after`. Waits up to `waitMs` if there are none. Throws `attempt-stale`. */
 export async function awaitCommands(app: App, key: AttemptKey, { after, waitMs, signal }: Wait): Promise<Command[]> {
-  const until = app.clock.monotonic() + waitMs
-  using watch = app.store.watch(commandTopic(key.buildId))
-  for (;;) {
-    await requireLive(app, key)
-    const rows = await listCommands(app.store.query, { ...key, after })
-    const rest = until - app.clock.monotonic()
-    if (rows.length > 0 || rest <= 0 || signal.aborted) return rows.map(toCommand)
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
+  const rows = await readUntil(app, {
+    topic: commandTopic(key.buildId),
+    waitMs,
+    signal,
+    async read() {
+      await requireLive(app, key)
+      return listCommands(app.store.query, { ...key, after })
+    },
+    isDone: ({ length }) => length > 0,
+  })
+  return rows.map(toCommand)
 }
 
 /** Returns the address of the attempt's Docker daemon once its agent has reported it, or undefined after `waitMs`. Throws `attempt-stale`. */
@@ -46,14 +49,14 @@ export async function awaitDockerHost(
   key: AttemptKey,
   { waitMs, signal }: Pick<Wait, 'waitMs' | 'signal'>,
 ): Promise<string | undefined> {
-  const until = app.clock.monotonic() + waitMs
-  using watch = app.store.watch(commandTopic(key.buildId))
-  for (;;) {
-    const { docker_host: host } = await requireLive(app, key)
-    const rest = until - app.clock.monotonic()
-    if (host !== null || rest <= 0 || signal.aborted) return host ?? undefined
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
+  const { docker_host: host } = await readUntil(app, {
+    topic: commandTopic(key.buildId),
+    waitMs,
+    signal,
+    read: () => requireLive(app, key),
+    isDone: (attempt) => attempt.docker_host !== null,
+  })
+  return host ?? undefined
 }
 
 function toCommand({ id, type, at, data }: CommandRow): Command {

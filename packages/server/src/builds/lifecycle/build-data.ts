@@ -30,6 +30,7 @@ export async function addBuildData(app: App, buildId: string, data: object, with
   return owner.id
 }
 
+/** Decrypts an item. */
 export function openBuildData(app: App, row: BuildDataRow): unknown {
   return JSON.parse(app.vault.open(buildDataPlace(row), row.data))
 }

@@ -1,8 +1,10 @@
 /** The steps of a build in its complete form, and what follows from them: its progress and the step to blame. */
 import {
   blamedStep,
+  describeStep,
   isFinalBuild,
   progressOf,
+  stateOf,
   type BuildContext,
   type Plan,
   type Progress,
@@ -24,23 +26,33 @@ export async function describeSteps(
   app: App,
   build: BuildRow,
   { stored, plan }: { readonly stored: BuildPlanRow; readonly plan: Plan },
-): Promise<Pick<Build, 'progress' | 'waiting' | 'blame' | 'steps'>> {
+): Promise<Pick<Build, 'progress' | 'waiting' | 'blame' | 'why' | 'steps'>> {
   const { query } = app.store
   const snapshot = await readSnapshot(app, query, { build, plan, open: false })
   const carried = new Map((await listCarriedFacts(query, build.id)).map(({ at, data }) => [stepOf(data), at]))
-  const context = contextOf(build, stored)
-  const facts = stepFactsOf({ plan, snapshot, context, streams: await listStreams(query, build.id) })
+  const facts = stepFactsOf({ plan, snapshot, context: contextOf(build, stored), streams: await listStreams(query, build.id) })
   const progress = progressOf(plan, snapshot)
   return {
     progress: shownProgress(build, progress),
-    ...present({ waiting: heldWait(build, progress), blame: blamedStep(plan, snapshot, context) }),
+    ...present({ waiting: heldWait(build, progress) }),
+    ...blameIn(build, stored, { plan, snapshot }),
     steps: toSteps(build, plan, { snapshot, carried, facts }),
   }
 }
 
-function contextOf({ cancel_reason: cancelled }: BuildRow, stored: BuildPlanRow): BuildContext {
+function contextOf({ cancel_reason: cancelled }: BuildRow, stored: Pick<BuildPlanRow, 'request'>): BuildContext {
   const { only, skip } = readRequest(stored)
   return { only, skip, ...present({ cancelled }) }
+}
+
+/** Returns the step to blame for the failure of a build, and why it failed. Empty if no step is. */
+export function blameIn(
+  build: BuildRow,
+  stored: Pick<BuildPlanRow, 'request'>,
+  { plan, snapshot }: { readonly plan: Plan; readonly snapshot: Snapshot },
+): Pick<Build, 'blame' | 'why'> {
+  const blame = blamedStep(plan, snapshot, contextOf(build, stored))
+  return blame === undefined ? {} : { blame, why: describeStep(stateOf(snapshot, blame)) }
 }
 
 /** Returns the progress of a build. Nothing runs in a build that has ended. */

@@ -40,8 +40,8 @@ export async function compareBuilds(app: App, build: BuildRow, other: BuildRow):
   }
   const names = [...new Set([...after.steps.keys(), ...before.steps.keys()])]
   return {
-    before: toBuild(other),
-    after: toBuild(build),
+    before: toListed(other, before.build),
+    after: toListed(build, after.build),
     isSame:
       facts.variables.length + facts.images.length === 0 && !('commit' in facts || 'document' in facts || 'runtime' in facts),
     ...facts,
@@ -50,6 +50,11 @@ export async function compareBuilds(app: App, build: BuildRow, other: BuildRow):
       ...present({ before: toStep(before.steps.get(name)), after: toStep(after.steps.get(name)) }),
     })),
   }
+}
+
+/** Returns the list form with the step to blame. */
+function toListed(row: BuildRow, { blame, why }: Build): Build {
+  return { ...toBuild(row), ...present({ blame, why }) }
 }
 
 async function readSide(app: App, row: BuildRow): Promise<Side> {

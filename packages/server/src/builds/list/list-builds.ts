@@ -13,7 +13,7 @@ import type { BuildRow } from '../../store/schema.ts'
 import { present } from '../lifecycle/present.ts'
 import { heldWait, shownProgress } from '../lifecycle/describe-steps.ts'
 import { toBuild } from '../lifecycle/view.ts'
-import { readProgress } from './progress.ts'
+import { readListedSteps } from './listed-steps.ts'
 import { readRecentUsualTimes } from './usual-times.ts'
 import { explainWaits } from './waits.ts'
 import type { Places } from '../../store/places.ts'
@@ -86,24 +86,25 @@ function readAnnotationFilter(text: string): { name: string; values: string[] } 
   return at < 0 ? { name: text, values: [] } : { name: text.slice(0, at), values: storedForms(text.slice(at + 1)) }
 }
 
-/** Converts builds to their list form, each with its displayed annotation, its progress, its usual time and what it waits for. */
+/** Converts builds to their list form: with the displayed annotation, the progress, the step to blame, the usual time and what it waits for. */
 export async function toItems(app: App, rows: readonly BuildRow[], seen: Seen): Promise<Build[]> {
   const ids = rows.map(({ id }) => id)
   const displayed = await listDisplayed(app.store.query, ids)
   const shown = new Map(displayed.map((row) => [row.entity_id, { name: row.name, value: valueOf(row) }]))
-  const progress = await readProgress(app, rows)
+  const steps = await readListedSteps(app, rows)
   const waits = await explainWaits(app, rows, seen)
   const usual = await readRecentUsualTimes(
     app,
     rows.flatMap((row) => (isUnderWay(row) && row.pipeline_id !== null ? [row.pipeline_id] : [])),
   )
   return rows.map((row) => {
-    const own = progress.get(row.id)
+    const { progress, ...blame } = steps.get(row.id) ?? {}
     return {
       ...toBuild(row, shown.get(row.id)),
+      ...blame,
       ...present({
-        progress: own && shownProgress(row, own),
-        waiting: waits.get(row.id) ?? (own && heldWait(row, own)),
+        progress: progress && shownProgress(row, progress),
+        waiting: waits.get(row.id) ?? (progress && heldWait(row, progress)),
         usualMs: isUnderWay(row) ? usual.get(row.pipeline_id ?? '') : undefined,
       }),
     }

@@ -8,6 +8,7 @@ type Phase = StepUsage['phases'][number]
 
 const Sampled = z.object({ usage: Usage })
 const Begun = z.object({ phase: z.enum(STEP_PHASES), since: z.number() })
+const Held = z.object({ reason: z.literal('debugger') })
 const Finished = z.object({ phases: z.array(PhaseStart).optional(), usage: Usage.optional() })
 
 interface Sample {
@@ -22,12 +23,15 @@ export class UsageSeries {
   #startedAt: number | undefined
   #limit: number | undefined
   #begun: PhaseStart[] = []
+  readonly #holds: { readonly from: number; to?: number }[] = []
   #finishedAt: number | undefined
 
   /** Adds an event. Ignores what it does not know. */
   add({ type, at, data }: Event): void {
     const fields: unknown = JSON.parse(data)
     if (type === 'step.started') this.#startedAt ??= at
+    if (type === 'step.started' || type === 'step.waiting' || type === 'step.finished') this.#endHold(at)
+    if (type === 'step.waiting' && Held.safeParse(fields).success) this.#holds.push({ from: at })
     if (type === 'step.usage') this.#sample(at, Sampled.safeParse(fields).data?.usage)
     if (type === 'step.phase') {
       const begun = Begun.safeParse(fields).data
@@ -42,7 +46,7 @@ export class UsageSeries {
   }
 
   get isEmpty(): boolean {
-    return this.#samples.length + this.#begun.length === 0
+    return this.#samples.length + this.#begun.length + this.#holds.length === 0
   }
 
   /** Returns the usage with at most `maxPoints` points. */
@@ -51,7 +55,14 @@ export class UsageSeries {
       points: this.#points(maxPoints),
       ...(this.#limit !== undefined && { memoryLimitBytes: this.#limit }),
       phases: this.#phases(),
+      ...(this.#holds.length > 0 && { holds: this.#holds }),
     }
+  }
+
+  /** A held step continues, ends, or is held at another phase. */
+  #endHold(at: number): void {
+    const last = this.#holds.at(-1)
+    if (last !== undefined) last.to ??= at
   }
 
   #sample(at: number, usage: z.output<typeof Usage> | undefined): void {

@@ -7,7 +7,7 @@ import { getTerminal } from '../../debug/terminals.ts'
 import { hidden, requireRight, type Actor } from '../../identity/actor.ts'
 import { placeOfBuild } from '../../identity/place-of.ts'
 import { COMMAND_SCOPE, requireScope } from '../../identity/scopes.ts'
-import { rightToRead } from '../../logs/stream-right.ts'
+import { requireStream } from '../../logs/stream-right.ts'
 import { openEventStream, type EventStream } from '../event-stream.ts'
 import { ACCOUNT_KEY, openAccountSource } from './account-source.ts'
 import { openBuildSource } from './build-source.ts'
@@ -141,12 +141,8 @@ class Sources implements Disposable {
     const { actor } = this.#request
     const place = await placeOfBuild(this.#app, topic.build)
     if (place === undefined) throw hidden()
-    requireRight(
-      actor,
-      topic.kind === 'terminal' ? 'debug-builds' : rightToRead(topic.kind === 'log' ? topic.stream : undefined),
-      place,
-    )
-    if (topic.kind !== 'terminal') return
+    if (topic.kind !== 'terminal') return requireStream(actor, place, topic.kind === 'log' ? topic.stream : undefined)
+    requireRight(actor, 'debug-builds', place)
     requireScope(actor, COMMAND_SCOPE)
     await getTerminal(this.#app, { buildId: topic.build }, topic.terminal)
   }

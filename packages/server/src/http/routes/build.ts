@@ -38,10 +38,12 @@ import { describePlan } from '../../builds/preview/build-plan.ts'
 import { startBuild } from '../../builds/create/start.ts'
 import { readUsage } from '../../builds/usage/build-usage.ts'
 import { follow } from '../../feed/follow.ts'
-import { readFeed } from '../../feed/feed.ts'
-import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
+import { readEvents, readFeed } from '../../feed/feed.ts'
+import { mayReadTerminals } from '../../logs/stream-right.ts'
+import { nameOf, placesOf } from '../../identity/actor.ts'
+import { readUntil } from '../../read-until.ts'
 import { findBuild } from '../../store/builds/builds.ts'
-import { isWithin, placeOf } from '../../store/places.ts'
+import { placeOf } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
 import { created, ok, route, type Answer, type Call, type Route } from '../route.ts'
 
@@ -237,29 +239,24 @@ async function getBuild(app: App, id: string): Promise<BuildRow> {
   return requireFound(await findBuild(app.store.query, app.accountId, id), `build ${id}`)
 }
 
-function mayDebug(actor: Actor, build: BuildRow): boolean {
-  return isWithin(placesOf(actor, 'debug-builds'), placeOf(build))
-}
-
 async function awaitEnd(
   app: App,
   id: string,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
 ): Promise<BuildRow> {
-  const until = app.clock.monotonic() + Math.min(timeoutMs, MAX_HELD_MS)
-  using watch = app.store.watch(feedTopic(id))
-  for (;;) {
-    const build = await getBuild(app, id)
-    const rest = until - app.clock.monotonic()
-    if (isFinalBuild(build.status) || rest <= 0 || signal.aborted) return build
-    await watch.next(Math.min(rest, app.store.pollMs), signal)
-  }
+  return readUntil(app, {
+    topic: feedTopic(id),
+    waitMs: Math.min(timeoutMs, MAX_HELD_MS),
+    signal,
+    read: () => getBuild(app, id),
+    isDone: ({ status }) => isFinalBuild(status),
+  })
 }
 
 function streams(app: App): Route[] {
   return [
     route('GET', '/v1/builds/{id}/feed', {
-      summary: 'Read events and log of a build from a position',
+      summary: 'Read events and log of a build from a position, or only events',
       allow: 'see-logs',
       scope: 'build:read',
       project: 'build',
@@ -268,7 +265,9 @@ function streams(app: App): Route[] {
       replies: { 200: FeedPage },
       async handle({ params, query, actor }) {
         const build = await getBuild(app, params.id)
-        const items = await readFeed(app, build, { ...query, hidesTerminals: !mayDebug(actor, build) })
+        const items = query.logs
+          ? await readFeed(app, build, { ...query, hidesTerminals: !mayReadTerminals(actor, placeOf(build)) })
+          : await readEvents(app, build, query)
         return ok({ items, next: items.at(-1)?.position ?? query.after })
       },
     }),
@@ -287,7 +286,7 @@ function streams(app: App): Route[] {
         const last = Number(headers['last-event-id'])
         await follow(app, reply, {
           buildId: params.id,
-          hidesTerminals: !mayDebug(actor, build),
+          hidesTerminals: !mayReadTerminals(actor, placeOf(build)),
           after: Number.isSafeInteger(last) && last > 0 ? last : query.after,
           signal,
         })

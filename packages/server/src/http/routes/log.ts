@@ -26,8 +26,8 @@ import { readMarks } from '../../logs/marks/read-marks.ts'
 import { readLines } from '../../logs/read-lines.ts'
 import { searchLog } from '../../logs/search/search.ts'
 import { serveLog } from '../../logs/serve.ts'
-import { rightToRead } from '../../logs/stream-right.ts'
-import { placesOf, requireRight, type Actor } from '../../identity/actor.ts'
+import { requireStream, rightToRead } from '../../logs/stream-right.ts'
+import { placesOf } from '../../identity/actor.ts'
 import { findBuild } from '../../store/builds/builds.ts'
 import { placeOf } from '../../store/places.ts'
 import type { BuildRow } from '../../store/schema.ts'
@@ -58,7 +58,7 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, headers, actor, reply, signal }) {
         const build = await getBuild(app, params.id)
-        requireStream(actor, build, query)
+        requireStream(actor, placeOf(build), query.stream)
         using _reader = app.readers.take(actor)
         await serveLog(app, { build, query, range: headers.range, reply, signal })
         return 'stream'
@@ -84,7 +84,7 @@ export function logRoutes(app: App): Route[] {
       replies: { 200: LogLines, 304: 'nothing' },
       async handle({ params, query, headers, actor }) {
         const build = await getKeptBuild(app, params.id)
-        requireStream(actor, build, query)
+        requireStream(actor, placeOf(build), query.stream)
         return answerLines(app, build, { query, known: headers['if-none-match'] })
       },
     }),
@@ -100,7 +100,7 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, actor, signal }) {
         const build = await getKeptBuild(app, params.id)
-        requireStream(actor, build, query)
+        requireStream(actor, placeOf(build), query.stream)
         return ok(await searchLog(app, build.id, query, signal))
       },
     }),
@@ -116,7 +116,7 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, actor, signal }) {
         const build = await getKeptBuild(app, params.id)
-        requireStream(actor, build, query)
+        requireStream(actor, placeOf(build), query.stream)
         return ok(await readMarks(app, await requireLogStream(app, build.id, query), signal))
       },
     }),
@@ -132,7 +132,7 @@ export function logRoutes(app: App): Route[] {
       isHeld: true,
       async handle({ params, query, actor, signal }) {
         const build = await getKeptBuild(app, params.id)
-        requireStream(actor, build, query)
+        requireStream(actor, placeOf(build), query.stream)
         const seen = placesOf(actor, rightToRead(query.stream))
         const other = await findComparedBuild(app, build, { id: query.against, seen })
         return ok(await compareLogs({ app, compare }, { build, other }, query, signal))
@@ -173,11 +173,6 @@ async function compareLogs(
   const found = await compare(app, { own, other: compared }, { limit, signal })
   const against = { id: other.id, number: other.number, attempt: compared.attempt }
   return { attempt: own.attempt, stream, against, ...found }
-}
-
-/** Throws `forbidden` unless the caller may read the stream that the query names. */
-function requireStream(actor: Actor, build: BuildRow, { stream }: { readonly stream?: string | undefined }): void {
-  requireRight(actor, rightToRead(stream), placeOf(build))
 }
 
 async function getBuild(app: App, id: string): Promise<BuildRow> {

@@ -64,7 +64,8 @@ export function contextRoutes(app: App): Route[] {
       handle: async ({ params }) => ok({ items: await showContextChecks(app, params.name) }),
     }),
     route('POST', '/v1/contexts/{name}/check', {
-      summary: 'Let the agent of a runtime check where a context leads and whether its login is accepted, and wait shortly for the result',
+      summary:
+        'Let the agent of a runtime check where a context leads and whether its login is accepted, and wait shortly for the result',
       allow: 'change-contexts',
       scope: 'context:write',
       params: ByName,

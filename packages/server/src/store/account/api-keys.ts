@@ -1,6 +1,6 @@
 import type { ApiKeyRow, UserRow } from '../user-schema.ts'
 import type { Query, Tx } from '../store.ts'
-import { deleteMeta } from './meta.ts'
+import { deleteMeta, listMeta } from './meta.ts'
 
 /** Prefix of the keys of `meta` with the time of the latest use of an API key; its id follows. */
 export const KEY_USE = 'key-use/'
@@ -54,6 +54,14 @@ export async function hasCredentials(query: Query, accountId: string): Promise<b
 export async function deleteOldKeys(tx: Tx, before: number): Promise<void> {
   const old = await tx.query.selectFrom('api_key').select('id').where('expires_at', '<', before).limit(1000).execute()
   for (const { id } of old) await deleteApiKey(tx, id)
+}
+
+/** Deletes the uses of keys that no longer exist: another server can note a use just after the deletion, and one of an earlier version leaves them. */
+export async function deleteLeftKeyUses(tx: Tx): Promise<void> {
+  const uses = await listMeta(tx.query, KEY_USE)
+  if (uses.length === 0) return
+  const keys = new Set((await tx.query.selectFrom('api_key').select('id').execute()).map(({ id }) => KEY_USE + id))
+  for (const { key } of uses) if (!keys.has(key)) await deleteMeta(tx, key)
 }
 
 export async function updateApiKey(tx: Tx, id: string, changes: Pick<ApiKeyRow, 'name' | 'scopes'>): Promise<void> {

@@ -37,7 +37,11 @@ export async function findContextCheck(query: Query, contextId: string, runtimeI
 /** Counts the checks in progress besides that of one context and runtime. */
 export async function countOtherChecks(
   query: Query,
-  { context_id: contextId, runtime_id: runtimeId, account_id: accountId }: Pick<Request, 'context_id' | 'runtime_id' | 'account_id'>,
+  {
+    context_id: contextId,
+    runtime_id: runtimeId,
+    account_id: accountId,
+  }: Pick<Request, 'context_id' | 'runtime_id' | 'account_id'>,
   now: number,
 ): Promise<number> {
   const found = await query
@@ -53,5 +57,10 @@ export async function countOtherChecks(
 
 /** Lists the last checks of a context, the latest first. */
 export async function listContextChecks(query: Query, contextId: string): Promise<ContextCheckRow[]> {
-  return query.selectFrom('context_check').selectAll().where('context_id', '=', contextId).orderBy('requested_at', 'desc').execute()
+  return query
+    .selectFrom('context_check')
+    .selectAll()
+    .where('context_id', '=', contextId)
+    .orderBy('requested_at', 'desc')
+    .execute()
 }

@@ -1,15 +1,9 @@
-import { FORGES } from '@windlass/protocol'
+import { FORGES, type SeenBranch } from '@windlass/protocol'
 import type { Query } from '../store.ts'
 
 /** Newest builds and deliveries in which branches are looked for. */
 const BUILDS = 5_000
 const DELIVERIES = 1_000
-
-/** A branch, and when a build or a delivery last had it. */
-export interface SeenBranch {
-  readonly branch: string
-  readonly seenAt: number
-}
 
 /** Lists the branches of the newest builds of a pipeline and of the newest deliveries that were judged for it, each once, the latest first. */
 export async function listSeenBranches(

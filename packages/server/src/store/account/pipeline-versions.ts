@@ -4,7 +4,7 @@ import type { Query, Tx } from '../store.ts'
 /** Maximum stored versions of a pipeline. */
 export const VERSIONS_KEPT = 500
 /** Maximum size of the stored versions of a pipeline. The newest one is always kept. Bytes. */
-export const VERSION_BYTES_KEPT = 33_554_432
+const VERSION_BYTES_KEPT = 33_554_432
 
 /** A version in a list, without its content. */
 export type VersionHead = Omit<PipelineVersionRow, 'content'>

@@ -160,22 +160,19 @@ export async function listPipelineHeads(query: Query, accountId: string): Promis
     .execute()
 }
 
-/** Lists pipelines whose texts contain a name. Case does not matter, and `_` and `%` match any text, so the caller looks again. */
-export async function listPipelinesNaming(
-  query: Query,
-  accountId: string,
-  name: string,
-): Promise<Pick<PipelineRow, 'name' | 'contexts' | 'document' | 'settings'>[]> {
+/** Lists the ids of pipelines whose texts contain a name, by name. Case does not matter, and `_` and `%` match any text, so the caller looks again. */
+export async function listIdsNaming(query: Query, accountId: string, name: string): Promise<string[]> {
   const pattern = `%${name}%`
-  return query
+  const rows = await query
     .selectFrom('pipeline')
-    .select(['name', 'contexts', 'document', 'settings'])
+    .select('id')
     .where('account_id', '=', accountId)
     .where((where) =>
       where.or([where('contexts', 'like', pattern), where('document', 'like', pattern), where('settings', 'like', pattern)]),
     )
     .orderBy('name')
     .execute()
+  return rows.map(({ id }) => id)
 }
 
 /** Lists the settings of all pipelines, without their documents. */

@@ -4,12 +4,16 @@ import type { Query, Tx } from '../store.ts'
 
 /** Lists the items of a build, oldest first, without their data. */
 export async function listBuildData(query: Query, buildId: string): Promise<Omit<BuildDataRow, 'data'>[]> {
-  return query
-    .selectFrom('build_data')
-    .select(['id', 'account_id', 'build_id', 'created_at'])
-    .where('build_id', '=', buildId)
-    .orderBy('id')
-    .execute()
+  return (
+    query
+      .selectFrom('build_data')
+      .select(['id', 'account_id', 'build_id', 'created_at'])
+      .where('build_id', '=', buildId)
+      // The ids of one second have no order.
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute()
+  )
 }
 
 export async function findBuildData(query: Query, buildId: string, id: string): Promise<BuildDataRow | undefined> {

@@ -208,11 +208,14 @@ export async function findBuildPlan(query: Query, buildId: string): Promise<Buil
 const SMALL_PLAN = 500_000
 
 /** Returns the plans of builds, without very large ones. */
-export async function listSmallPlans(query: Query, ids: readonly string[]): Promise<Pick<BuildPlanRow, 'build_id' | 'plan'>[]> {
+export async function listSmallPlans(
+  query: Query,
+  ids: readonly string[],
+): Promise<Pick<BuildPlanRow, 'build_id' | 'plan' | 'request'>[]> {
   if (ids.length === 0) return []
   return query
     .selectFrom('build_plan')
-    .select(['build_id', 'plan'])
+    .select(['build_id', 'plan', 'request'])
     .where('build_id', 'in', [...ids])
     .where(sql<number>`length(plan)`, '<=', SMALL_PLAN)
     .execute()

@@ -73,8 +73,20 @@ export async function countPartBytes(query: Query, side: Side): Promise<number> 
   return Number(row?.bytes ?? 0)
 }
 
-/** Deletes the output of terminals that ended before a time. Their recordings are in the log. */
+/** Deletes the output of terminals that ended before a time, or whose build did: an engine that died reports no end. Their recordings are in the log. */
 export async function deleteEndedOutput(tx: Tx, before: number): Promise<void> {
   const ended = tx.query.selectFrom('terminal').select('id').where('ended_at', '<', before)
   await tx.query.deleteFrom('terminal_part').where('terminal_id', 'in', ended).execute()
+  await tx.query
+    .deleteFrom('terminal_part')
+    .where((of) =>
+      of.exists(
+        of
+          .selectFrom('build')
+          .select('build.id')
+          .whereRef('build.id', '=', 'terminal_part.build_id')
+          .where('finished_at', '<', before),
+      ),
+    )
+    .execute()
 }

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { EventRow } from '../schema.ts'
 import type { Query } from '../store.ts'
 
-const TYPES = ['step.started', 'step.phase', 'step.usage', 'step.finished']
+const TYPES = ['step.started', 'step.phase', 'step.usage', 'step.waiting', 'step.finished']
 /** Longer events are those of steps with large exports. Their usage is left out. Characters. */
 const MAX_DATA = 65_536
 
 export type UsageEvent = Pick<EventRow, 'position' | 'attempt' | 'type' | 'at' | 'data'>
 
-/** Lists the events of engines about the usage and the phases of steps after a position, in order. */
+/** Lists the events of engines about the usage, the phases and the holds of steps after a position, in order. */
 export async function listUsageEvents(
   query: Query,
   buildId: string,

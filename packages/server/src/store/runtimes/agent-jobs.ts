@@ -101,15 +101,19 @@ export async function findLatestJob(
   query: Query,
   { agentId, kind, subject }: { readonly agentId: string; readonly kind: AgentJobRow['kind']; readonly subject: string },
 ): Promise<AgentJobRow | undefined> {
-  return query
-    .selectFrom('agent_job')
-    .selectAll()
-    .where('agent_id', '=', agentId)
-    .where('kind', '=', kind)
-    .where('subject', '=', subject)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  return (
+    query
+      .selectFrom('agent_job')
+      .selectAll()
+      .where('agent_id', '=', agentId)
+      .where('kind', '=', kind)
+      .where('subject', '=', subject)
+      // The ids of one second have no order.
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+  )
 }
 
 export async function updateJob(tx: Tx, id: string, changes: Partial<AgentJobRow>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { AgentRow } from '../schema.ts'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
-import { deleteDisksOf } from './disks.ts'
+import { deleteReportsOf } from './disks.ts'
 
 export async function insertAgent(tx: Tx, agent: AgentRow): Promise<void> {
   await tx.query.insertInto('agent').values(agent).execute()
@@ -54,7 +54,7 @@ export async function renameAgent(tx: Tx, agent: Pick<AgentRow, 'account_id' | '
 }
 
 export async function deleteAgent(tx: Tx, id: string): Promise<void> {
-  await deleteDisksOf(tx, id)
+  await deleteReportsOf(tx, id)
   await tx.query.deleteFrom('agent').where('id', '=', id).execute()
 }
 
@@ -69,6 +69,6 @@ export function calledAt(
 }
 
 /** Returns true if the last call of the agent is within its lease. */
-export function isOnline(agent: AgentRow, now: number, leaseMs: number): boolean {
+export function isOnline(agent: Pick<AgentRow, 'last_seen_at'>, now: number, leaseMs: number): boolean {
   return agent.last_seen_at !== null && agent.last_seen_at > now - leaseMs
 }

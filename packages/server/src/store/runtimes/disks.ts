@@ -4,7 +4,7 @@ import type { DiskState } from '@windlass/protocol'
 import type { DiskRow } from '../schema.ts'
 import type { Query, Tx } from '../store.ts'
 
-/** Returns the disks of an agent, also those that are gone, and disks of other agents with one of these uids. */
+/** Locks and returns the disks of an agent, also those that are gone, and disks of other agents with one of these uids. */
 export async function lockDisks(
   tx: Tx,
   { accountId, agentId, uids }: { readonly accountId: string; readonly agentId: string; readonly uids: readonly string[] },
@@ -39,19 +39,19 @@ export async function updateDisk(tx: Tx, id: string, changes: Partial<DiskRow>):
   await tx.query.updateTable('disk').set(changes).where('id', '=', id).execute()
 }
 
-export async function deleteDisk(tx: Tx, id: string): Promise<void> {
-  await tx.query.deleteFrom('disk').where('id', '=', id).execute()
+export async function deleteDisks(tx: Tx, ids: readonly string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += 500)
+    await tx.query
+      .deleteFrom('disk')
+      .where('id', 'in', ids.slice(start, start + 500))
+      .execute()
 }
 
-/** Finds disks by id, or those that exist by name. */
+/** Finds the disk with an id, or at most two that exist with a name. Agents choose names, so that a name can look like the id of another disk. */
 export async function findDisks(query: Query, accountId: string, name: string): Promise<DiskRow[]> {
-  return query
-    .selectFrom('disk')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where((where) => where.or([where('id', '=', name), where.and([where('name', '=', name), where('removed_at', 'is', null)])]))
-    .limit(2)
-    .execute()
+  const ofAccount = query.selectFrom('disk').selectAll().where('account_id', '=', accountId)
+  const byId = await ofAccount.where('id', '=', name).execute()
+  return byId.length > 0 ? byId : ofAccount.where('name', '=', name).where('removed_at', 'is', null).limit(2).execute()
 }
 
 export async function lockDisk(tx: Tx, id: string): Promise<DiskRow | undefined> {
@@ -75,7 +75,7 @@ export interface NamedDisk extends DiskRow {
   readonly disks_at: number | null
 }
 
-/** Lists disks, those that were seen first come last. */
+/** Lists disks that exist, newest first. */
 export async function listDisks(query: Query, filter: DiskFilter): Promise<NamedDisk[]> {
   let select = query
     .selectFrom('disk')
@@ -131,8 +131,8 @@ export async function findNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** Deletes all disks, jobs and checks of an agent. */
-export async function deleteDisksOf(tx: Tx, agentId: string): Promise<void> {
+/** Deletes the disks, jobs and checks of an agent. */
+export async function deleteReportsOf(tx: Tx, agentId: string): Promise<void> {
   await tx.query.deleteFrom('disk').where('agent_id', '=', agentId).execute()
   await tx.query.deleteFrom('agent_job').where('agent_id', '=', agentId).execute()
   await tx.query.deleteFrom('agent_check').where('agent_id', '=', agentId).execute()
@@ -141,6 +141,15 @@ export async function deleteDisksOf(tx: Tx, agentId: string): Promise<void> {
 /** Deletes what is known of disks that were removed before a time. */
 export async function deleteRemovedDisks(tx: Tx, before: number): Promise<void> {
   await tx.query.deleteFrom('disk').where('removed_at', '<', before).execute()
+}
+
+/** Deletes disks, jobs and checks of agents that no longer exist: a server of an earlier version deletes an agent without them. */
+export async function deleteLeftDisks(tx: Tx): Promise<void> {
+  for (const table of ['disk', 'agent_job', 'agent_check'] as const)
+    await tx.query
+      .deleteFrom(table)
+      .where('agent_id', 'not in', (of) => of.selectFrom('agent').select('id'))
+      .execute()
 }
 
 /** Counts disks by state, of all runtimes or of one. */

@@ -2,7 +2,7 @@
 import { endsWork, isAbort, isRefusal, retry, type Clock, type Fault, type Logger } from '@windlass/kit'
 import type { AgentCalls } from '@windlass/client/agent'
 import type { AgentJob, JobReport, JobResult } from '@windlass/protocol'
-import { failureMessage } from './failure-message.ts'
+import { failureMessage } from '../failure-message.ts'
 
 export interface JobOptions {
   /** Carries out a job. */
@@ -24,6 +24,7 @@ export interface Jobs {
 /** Longest time of a job. Milliseconds; the server hands a job out again after two minutes. */
 const JOB_MS = 90_000
 
+/** Opens the table of jobs in progress. */
 export function openJobs(options: JobOptions): Jobs {
   const { server, clock, log } = options
   const running = new Set<string>()

@@ -1,11 +1,11 @@
 /**
- * Reports the disks of builds to the server: at most one report per interval, all disks in one, and only if something has changed or the last report is
- * old. Reports are numbered and sent one at a time, so that the server can tell a late one.
+ * Reports the disks of builds to the server: all disks in one report, at most one per interval and one after each removal, and only if something has
+ * changed or the last report is old. Reports are numbered and sent one at a time, so that the server can tell a late one.
  */
 import { attempt as tick, sha256, type Clock, type Logger } from '@windlass/kit'
 import type { AgentCalls } from '@windlass/client/agent'
 import { MAX_REPORTED_DISKS, type DiskFacts, type DiskReport } from '@windlass/protocol'
-import type { ExecutorDisks } from './executor.ts'
+import type { ExecutorDisks } from '../executor.ts'
 
 export interface DiskReportOptions {
   readonly disks: ExecutorDisks
@@ -30,6 +30,7 @@ const EVERY_MS = 60_000
 /** An unchanged report is repeated after this time, so that the server knows that the disks are still there. Milliseconds. */
 const REPEAT_MS = 10 * 60_000
 
+/** Opens the reporter; it sends nothing before `run`. */
 export function openDiskReports(options: DiskReportOptions): DiskReporter {
   const { disks, server, clock, log, everyMs = EVERY_MS } = options
   let seq = 0

@@ -39,7 +39,7 @@ interface DiffOptions {
   readonly output: 'json' | 'yaml' | undefined
 }
 
-/** Runs `diff pipelines NAME`. The exit code is 1 if the versions differ, as with `diff`. */
+/** Runs `diff pipelines NAME`. The exit code is 1 if the versions differ. Throws `not-found`. */
 export async function diffPipelines({ args, options, out, settings }: Invocation<DiffOptions>): Promise<number> {
   const [name = ''] = args
   const { client } = openSession(settings)
@@ -81,6 +81,7 @@ export async function restorePipeline({ args, options, out, settings }: Invocati
   const before = await client.pipelines.get(name)
   const headers = options.force ? {} : { 'if-match': `"${before.revision}"` }
   const restored = await client.pipelines.restore(name, version, { headers })
-  if (restored.revision === before.revision) return out.line(`pipeline/${restored.name} is already as in version ${version}`)
+  if (restored.revision === before.revision)
+    return out.line(`pipeline/${restored.name} already has the content of version ${version}`)
   out.line(`pipeline/${restored.name} restored: version ${restored.revision} has the content of version ${version}`)
 }

@@ -39,7 +39,7 @@ interface Event {
   decider: Event | undefined
 }
 
-/** Computes the schedule of a plan whose first steps start at `from`. Steps that wait for each other in a circle are left out. */
+/** Computes the schedule of a plan whose first steps start at `from`. Steps that wait for each other in a cycle are left out. */
 export function scheduleOf(steps: readonly ScheduledStep[], endOf: EndOf, from = 0): StepSchedule {
   const events = linkEvents(steps)
   for (const event of events) event.open = event.waitsFor.length
@@ -153,9 +153,10 @@ export interface TimedStep {
   readonly usualMs?: number | undefined
 }
 
-const UNSTARTED: ReadonlySet<string> = new Set(['pending'])
-
-/** Returns when a build will usually have ended: steps that run or wait take their usual time, and at least until now. */
+/**
+ * Returns when a build usually ends. A running step takes its usual time, and at least until now. A pending one takes its usual time from now on. The time of
+ * an open approval is not known and does not count.
+ */
 export function usualEnd(
   steps: readonly ScheduledStep[],
   stateOf: (step: string) => TimedStep | undefined,
@@ -165,7 +166,7 @@ export function usualEnd(
     const { status = 'pending', startedAt, finishedAt, usualMs = 0 } = stateOf(name) ?? {}
     if (finishedAt !== undefined) return finishedAt
     if (startedAt !== undefined) return Math.max(now, startedAt + usualMs)
-    return UNSTARTED.has(status) ? Math.max(now, start) + usualMs : start
+    return status === 'pending' ? Math.max(now, start) + usualMs : start
   }
   return scheduleOf(steps, endOf, from).end
 }

@@ -3,8 +3,8 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Clock } from '@windlass/kit'
 import { MAX_FINDINGS } from '@windlass/protocol'
-import type { AgentCheckJob, FoundFindings, Executor } from './executor.ts'
-import { failureMessage } from './failure-message.ts'
+import type { AgentCheckJob, FoundFindings, Executor } from '../executor.ts'
+import { failureMessage } from '../failure-message.ts'
 
 export interface CheckedAgent {
   readonly clock: Clock

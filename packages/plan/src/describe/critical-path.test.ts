@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { criticalPath, scheduleOf, usualEnd, type ScheduledStep, type TimedStep } from './schedule.ts'
+import { criticalPath, scheduleOf, usualEnd, type ScheduledStep, type TimedStep } from './critical-path.ts'
 
 /** Returns the same sequence of numbers from 0 to 1 for a seed. */
 function random(seed: number): () => number {
@@ -141,18 +141,18 @@ function referenceEnd(
   return Math.max(1_000, ...ends, ...(isOpen ? [now + reference(steps, left).end] : []))
 }
 
-test('10,000 steps in a row take linear time, and a circle does not hang', () => {
+test('10,000 steps in a row take linear time, and a cycle does not hang', () => {
   const steps = Array.from({ length: 10_000 }, (_, index): ScheduledStep => ({
     name: `s${index}`,
     after: index === 0 ? [] : [`s${index - 1}`],
   }))
   expect(scheduleOf(steps, (_, start) => start + 1)).toMatchObject({ end: 10_000 })
-  const circle = [
+  const cycle = [
     { name: 'a', after: ['b'] },
     { name: 'b', after: ['a'] },
     { name: 'c', after: [] },
   ]
-  expect(scheduleOf(circle, (_, start) => start + 1)).toEqual({ end: 1, critical: ['c'] })
+  expect(scheduleOf(cycle, (_, start) => start + 1)).toEqual({ end: 1, critical: ['c'] })
 })
 
 test('hooks of the build run before and after all other steps', () => {

@@ -4,7 +4,7 @@ import type { AgentCalls } from '@windlass/client/agent'
 import { CONTEXT_CHECKS_FEATURE, DISKS_FEATURE, JOBS_FEATURE, type AgentJob, type JobResult } from '@windlass/protocol'
 import { runChecks, type CheckedAgent } from './checks.ts'
 import { openDiskReports } from './disk-reports.ts'
-import type { Executor } from './executor.ts'
+import type { Executor } from '../executor.ts'
 import { openJobs } from './jobs.ts'
 
 export interface SideWorkOptions {
@@ -32,6 +32,7 @@ export interface SideWork {
   run(): Promise<void>
 }
 
+/** Opens the side work of an agent with its executor. */
 export function openSideWork(options: SideWorkOptions): SideWork {
   const { executor, server, epoch, clock, log, signal } = options
   const { disks } = executor
@@ -45,7 +46,7 @@ export function openSideWork(options: SideWorkOptions): SideWork {
     if (kind === 'check-agent') return { kind, findings: await runChecks(executor, job, options.checked, until) }
     if (kind === 'check-context') {
       // Loaded on demand, because few agents ever check a context.
-      const { checkContext } = await import('./context-checks/check-context.ts')
+      const { checkContext } = await import('../context-checks/check-context.ts')
       return { kind, result: await checkContext(job, { executor, clock, caFile: options.caFile }, until) }
     }
     if (disks === undefined) return { kind, outcome: 'gone', message: 'This agent keeps no disks.' }

@@ -3,7 +3,7 @@ import { command, flag, integer, oneOf } from '../../command.ts'
 
 const pipeline = { name: '<pipeline>', summary: 'Name of a pipeline' }
 
-export const versionsOfPipelinesCommands = [
+export const pipelineVersionCommands = [
   command('diff pipelines', {
     summary: 'Compare two versions of a pipeline: the document as a patch, and the settings',
     about:
@@ -24,7 +24,7 @@ export const versionsOfPipelinesCommands = [
       'List the versions with `windlass get pipelines NAME --history`.',
     arguments: [pipeline],
     options: {
-      version: integer('--version <number>', 'The version'),
+      version: integer('--version <number>', 'Version to restore'),
       force: flag('--force', 'Restore it even if the pipeline is changed at the same time'),
     },
     examples: ['windlass restore pipelines demo/app --version 3'],
