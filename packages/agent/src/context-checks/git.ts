@@ -41,8 +41,10 @@ export async function checkGit(target: GitTarget, url: URL, dialer: Dialer): Pro
       host: url.host,
       hint: 'The token may not read the name of its user (403), so only builds show whether its other rights are enough.',
     }
+  const isRefused = states.includes('refused')
+  if (known !== undefined && isRefused) throw refused(url)
   if (known !== undefined && states.includes('busy')) throw busy(url)
-  return checkClone(url, { login, dialer, isRefused: states.includes('refused') })
+  return checkClone(url, { login, dialer, isRefused })
 }
 
 interface Named {
@@ -93,7 +95,10 @@ function stateOf({ status, headers }: DialAnswer): Exclude<Asked['state'], 'user
   return status === 403 && /json/.test(String(headers['content-type'])) ? 'limited' : 'other'
 }
 
-/** Checks a server without the API of a known forge: its repository, if the URL is that of one, or whether it asks for a login. */
+/**
+ * Checks a server without the API of a known forge: its repository, if the URL is that of one, or whether it asks for a login. `isRefused`: it refused
+ * tokens for some API, which a plain Git server does for every path.
+ */
 async function checkClone(
   url: URL,
   { login, dialer, isRefused }: Omit<Call, 'url'> & { readonly isRefused: boolean },
@@ -107,14 +112,14 @@ async function checkClone(
   const isRepository = String(answer.headers['content-type']).startsWith('application/x-git-')
   const hint = username === undefined ? { hint: NO_USERNAME } : {}
   if (answer.status === 200 && isRepository) return { message: `${host} lets the login clone ${url.pathname}.`, host, ...hint }
-  if (isRefused || answer.status === 401)
-    throw new CheckFailure('unauthorized', `${host} refuses the login.`, { host, hint: CHECK_TOKEN })
+  if (answer.status === 401) throw refused(url)
   if (answer.status === 403)
     throw new CheckFailure('forbidden', `${host} does not let the login read ${url.pathname}.`, { host, hint: CHECK_TOKEN })
   if (answer.status === 429 || answer.status >= 500) throw busy(url)
-  if (answer.status >= 300 && answer.status < 400) throw redirected(url)
   const without = await dialer.call({ url: refs })
   if (without.status === 401 && username !== undefined) return { message: `${host} accepts the login.`, host }
+  if (isRefused) throw refused(url)
+  if (answer.status >= 300 && answer.status < 400) throw redirected(url)
   throw new CheckFailure(
     'unexpected-answer',
     `${host} answers, but neither with the API of a known forge nor for a repository.`,
@@ -139,6 +144,10 @@ async function checkWithoutLogin(url: URL, dialer: Dialer): Promise<Reached> {
     host,
     hint: 'The context has no password or token, so builds can read public repositories only.',
   }
+}
+
+function refused({ host }: URL): CheckFailure {
+  return new CheckFailure('unauthorized', `${host} refuses the login.`, { host, hint: CHECK_TOKEN })
 }
 
 function busy({ host }: URL): CheckFailure {
