@@ -58,7 +58,7 @@ function toldParts({ createdAt, attempts = [], steps = [] }: Build, usage: Build
   const [pull, create, run, pullAgain, runAgain] = ended?.phases ?? []
   const hold = ended?.holds?.[0]
   const step = (name: string) => steps.find((one) => one.name === name)
-  const [test, gate, publish] = [step('test'), step('gate'), step('publish')]
+  const [gate, publish] = [step('gate'), step('publish')]
   const all: Part[] = [
     { name: 'build wait', from: createdAt, to: first?.createdAt },
     { name: 'build prepare', from: first?.createdAt, to: first?.startedAt },
