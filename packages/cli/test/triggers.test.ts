@@ -115,12 +115,12 @@ test('shows a build of a fork that waits for approval, and approves it', async (
 })
 
 test('trigger test shows the rules of each trigger, and its exit code whether the event would build', async () => {
-  const file = join(folder, 'push.json')
-  await writeFile(file, JSON.stringify(githubPush()))
-  const words = ['trigger', 'test', file, '--event', 'push']
-  expect(await run(...words)).toMatch(/^demo\/app#push: builds$/m)
-  await writeFile(file, JSON.stringify(githubPush({ ref: 'refs/heads/dev' })))
-  const { code, text } = await windlass(scene, words)
+  const write = async (name: string, content: unknown): Promise<string[]> => {
+    await writeFile(join(folder, name), JSON.stringify(content))
+    return ['trigger', 'test', join(folder, name), '--event', 'push']
+  }
+  expect(await run(...(await write('main.json', githubPush())))).toMatch(/^demo\/app#push: builds$/m)
+  const { code, text } = await windlass(scene, await write('dev.json', githubPush({ ref: 'refs/heads/dev' })))
   expect(code).toBe(1)
   expect(text).toMatch(/^demo\/app#push: branch: "dev" does not match \/\^main\$\/\.$/m)
   expect(text).toMatch(/^ {2}✖ branch +"dev" does not match/m)
