@@ -60,6 +60,8 @@ export interface Group {
   readonly beside?: string
   /** True if its tests wait more than they compute: it runs in addition to the lanes. False by default. */
   readonly mostlyWaits?: boolean
+  /** Nice value of its processes: below zero for tests whose heartbeats come each second. It stays zero where the user may not lower it. */
+  readonly nice?: number
   /** Time limit of one test; milliseconds. The default is ten minutes: it ends a test that hangs, whatever the load of the machine. */
   readonly timeoutMs?: number
 }
@@ -147,6 +149,8 @@ export const GROUPS: readonly Group[] = [
     // On a bare machine it would only delay the compiler.
     beside: 'runner',
     mostlyWaits: true,
+    // On a machine that is busy with other groups every process would be late, and a late process explains every loss.
+    nice: -10,
     // A drill continues until its faults have hit, which takes minutes on a busy machine.
     timeoutMs: 1_800_000,
   },

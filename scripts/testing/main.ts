@@ -61,7 +61,8 @@ function commandOf(group: Group, folder: string): string[] {
     return [node, 'scripts/check.ts', 'format', 'lint', 'types', 'imports', 'generated files', 'feature rows']
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
   const vitest = [node, 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
-  return [...vitest, '--reporter=default', '--reporter=json', report]
+  const nice = group.nice === undefined ? [] : ['nice', '-n', String(group.nice)]
+  return [...nice, ...vitest, '--reporter=default', '--reporter=json', report]
 }
 
 function outcomeOf(group: Group, code: number, folder: string): Outcome {
