@@ -9,6 +9,7 @@ import { Select } from '../parts/choice.tsx'
 import { Command } from '../parts/copy.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
+import { sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
@@ -84,7 +85,9 @@ function Checks({ context: { name, data } }: { readonly context: Context }): Rea
           </ul>
         )}
       </div>
-      <Command text={`windlass check context ${name}${runtime === undefined ? '' : ` --runtime ${runtime}`}`} />
+      <Command
+        text={runtime === undefined ? sh`windlass check context ${name}` : sh`windlass check context ${name} --runtime ${runtime}`}
+      />
     </section>
   )
 }
