@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '@windlass/kit'
 import { memoryFolder } from './memory-folder.ts'
 import { freePort, runProgram, type Service, startService } from './process.ts'
 
@@ -100,12 +101,23 @@ export async function startPostgres({ isDurable = true }: PostgresOptions = {}):
   }
 }
 
-/** Kills the server and its workers at once: a worker that outlived it would keep the shared memory and block the next start. */
+/**
+ * Kills the server and its workers, and waits for their ends: a worker that outlives the server keeps the shared memory and blocks the next start. The
+ * server is frozen first, so that it starts no worker in between.
+ */
 async function killAll(service: Service): Promise<void> {
+  signalAll([service.pid], 'SIGSTOP')
   const [, ...workers] = await processesOf(service)
   const end = service.stop('SIGKILL')
   signalAll(workers, 'SIGKILL')
   await end
+  for (const pid of workers) while (await isAlive(pid)) await systemClock.sleep(10)
+}
+
+/** Returns false for a process that has ended, also if nobody has read its exit code. */
+async function isAlive(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return stat !== '' && !/\) [ZX] /.test(stat)
 }
 
 /** Freezes the server first, because a frozen server starts no new workers. */

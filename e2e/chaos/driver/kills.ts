@@ -107,6 +107,19 @@ export async function runKills(options: KillOptions): Promise<void> {
   if (failures.length > 0) throw failures[0]
 }
 
+/** Restarts processes that exit by themselves, as a supervisor would do, until the signal aborts. For the time after the kills. */
+export async function superviseCalm({
+  servers,
+  agents,
+  down,
+  signal,
+}: Pick<KillOptions, 'servers' | 'agents' | 'down' | 'signal'>): Promise<void> {
+  while (!signal.aborted) {
+    for (const child of [...servers, ...agents]) if (child.pid === undefined && !down.has(child)) await revive(child, 0)
+    await clock.sleep(POLL_MS, signal).catch(() => undefined)
+  }
+}
+
 /** A wait for engines ends after this time, because the last kill may be what keeps them from starting. Milliseconds. */
 const LONGEST_WAIT_MS = 5_000
 const POLL_MS = 50

@@ -17,7 +17,7 @@ import type { Harm, History, Limits, Violation } from '../history/history.ts'
 import { checkInvariants } from '../history/invariants.ts'
 import type { Child } from '../processes/child.ts'
 import { collectBuild, listBuilds, readTexts } from './collect.ts'
-import { noKills, runKills, type KillPlan, type Mortal } from './kills.ts'
+import { noKills, runKills, superviseCalm, type KillPlan, type Mortal } from './kills.ts'
 import { isUnharmedAlone, runLoad, SECRETS } from './load.ts'
 import { runOutages, type OutagePlan } from './outages.ts'
 import { prepare } from './prepare.ts'
@@ -197,12 +197,13 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   calmDown.abort()
   await breaking
   const calmAt = clock.now()
+  const supervising = superviseCalm({ ...processes, signal: over.signal })
   await settle(admin)
   await retained?.readAll()
   giveUp.abort()
   await decided
   over.abort()
-  await Promise.all([watching, pauses])
+  await Promise.all([watching, pauses, supervising])
   network.faults = { ...network.faults, drop: 0, delay: 0, stall: 0 }
   weather.http = CALM_HTTP
   const leftovers = await remains(async () => (await Promise.all(doors.map((door) => door.attempts()))).flat())

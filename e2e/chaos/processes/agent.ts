@@ -3,10 +3,11 @@
  * TOKEN, "cluster": URL}'`. Prints `ready`.
  */
 import { startAgent } from '@windlass/agent'
-import { nodeTransport, openLog, systemClock } from '@windlass/kit'
+import { isFault, nodeTransport, openLog, systemClock } from '@windlass/kit'
 import { createClient } from '@windlass/protocol'
 import { z } from 'zod'
 import { remoteExecutor } from '../driver/remote-cluster.ts'
+import { REPLACED } from './child.ts'
 
 const { server, token, cluster } = z
   .object({ server: z.string(), token: z.string(), cluster: z.string() })
@@ -20,4 +21,5 @@ const agent = startAgent({
   sweepMs: 2_000,
 })
 console.log('ready')
-await agent.ended.catch(() => process.exit(1))
+// A call of a killed process may reach the server after those of the next one, which then ends.
+await agent.ended.catch((error: unknown) => process.exit(isFault(error, 'agent-fenced') ? REPLACED : 1))

@@ -12,7 +12,7 @@ export interface Child {
   readonly ready: readonly string[]
   /** Starts it and resolves when it is ready. If it exits first or is not ready in time, stops it and throws. */
   start(): Promise<void>
-  /** How it ended, each time that it was not killed. */
+  /** How it ended, each time that it was neither killed nor replaced. */
   readonly crashes: readonly string[]
   /** Sends SIGKILL and resolves when the process is gone. Returns true if the process was ready. */
   kill(): Promise<boolean>
@@ -28,6 +28,9 @@ export interface ChildOptions {
   readonly logFile: string
   readonly readyMs?: number
 }
+
+/** Exit code of a process that has learned that another one took its place. */
+export const REPLACED = 3
 
 /** Describes a child. It does not start before `start`. */
 export function describeChild(options: ChildOptions): Child {
@@ -65,7 +68,7 @@ export function describeChild(options: ChildOptions): Child {
       process = started
       isExpected = false
       started.once('exit', (code, signal) => {
-        if (isReady && !isExpected) crashes.push(`${options.name} ended by itself (${signal ?? code})`)
+        if (isReady && !isExpected && code !== REPLACED) crashes.push(`${options.name} ended by itself (${signal ?? code})`)
         process = undefined
         isReady = false
       })

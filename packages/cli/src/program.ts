@@ -6,7 +6,7 @@ import { keyOf, LISTED_CHOICES, longName, takesValue, type Command, type OptionS
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { commandsFor, normalizeArgv } from './normalize-argv.ts'
 import { formatError } from './format/problems.ts'
-import { sourcesRead } from './input/input-files.ts'
+import { forgetInputs, sourcesRead } from './input/input-files.ts'
 import type { Printer } from './printer.ts'
 import type { Settings } from './config.ts'
 import { groups, headingOf } from './table.ts'
@@ -23,6 +23,7 @@ export async function runCommandLine(argv: readonly string[], context: Context):
     for (const candidate of complete(argv.slice(1))) context.out.line(candidate)
     return EXIT.success
   }
+  forgetInputs()
   let exitCode: number = EXIT.success
   const given = normalizeArgv(argv)
   const program = buildProgram(given, context, async (command, invocation) => {

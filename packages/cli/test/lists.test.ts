@@ -68,9 +68,10 @@ test('get queue and describe build show what holds a build', async () => {
 test('get re --origins shows the layer of each value, also as JSON', async () => {
   const { text } = await run('get', 're', 'local', '--origins')
   expect(text).toMatch(/^PATH +VALUE +FROM\n/)
-  expect(text).toMatch(/^capacity +\d+ +\S+$/m)
+  expect(text).toMatch(/^runtimeScheduler\.resources\.limits\.cpu +"1000m" +system\/default$/m)
+  expect(text).toMatch(/^extends +\["system\/default"\] +local$/m)
   const values: unknown = JSON.parse((await run('get', 're', 'local', '--origins', '-o', 'json')).text)
-  expect(values).toContainEqual({ path: 'capacity', value: expect.any(Number), from: expect.any(String) })
+  expect(values).toContainEqual({ path: 'runtimeScheduler.resources.limits.cpu', value: '1000m', from: 'system/default' })
 })
 
 test('search finds builds and pipelines', async () => {

@@ -86,7 +86,9 @@ function Checks({ context: { name, data } }: { readonly context: Context }): Rea
         )}
       </div>
       <Command
-        text={runtime === undefined ? sh`windlass check context ${name}` : sh`windlass check context ${name} --runtime ${runtime}`}
+        text={
+          runtime === undefined ? sh`windlass check context ${name}` : sh`windlass check context ${name} --runtime ${runtime}`
+        }
       />
     </section>
   )
