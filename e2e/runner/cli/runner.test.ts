@@ -355,7 +355,7 @@ test('the monitor is installed and removed separately (R170)', async () => {
 })
 
 test('an agent with two runtimes is not deleted; uninstalling a runtime restarts the agent (R142, R145, R208)', async () => {
-  const refused = await windlass('runner', 'delete', '--kube-namespace', FIRST, '--force')
+  const refused = await windlass('runner', 'delete', '--kube-namespace', FIRST, '--yes')
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('serves 2 runtime environments')
   const uid = (): Promise<string> =>

@@ -94,7 +94,8 @@ export const runnerCommands = [
       'Lists everything that is removed, and asks for confirmation. Fails for an agent that serves several runtime environments.',
     options: {
       name: text('--name <name>', 'Name of the agent'),
-      force: flag('-f, --force', 'Do not prompt'),
+      yes: flag('-y, --yes', 'Do not prompt'),
+      force: flag('-f, --force', 'Like --yes'),
       url: text('--url <url>', 'Base URL of the server'),
       keepClusterIntegration: optionalBoolean('--keep-cluster-integration', 'Keep the cluster registered for deployments'),
       values: text('--values <file>', 'Values with which the Runner was installed; sets context and namespace'),

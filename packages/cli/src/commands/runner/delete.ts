@@ -14,6 +14,7 @@ import { orUndefined } from '../../session.ts'
 
 interface DeleteOptions extends ValueFlags, HelmFlags {
   readonly name?: string | undefined
+  readonly yes: boolean
   readonly force: boolean
   readonly keepClusterIntegration?: boolean | undefined
 }
@@ -21,12 +22,13 @@ interface DeleteOptions extends ValueFlags, HelmFlags {
 /** Removes the runtime, agent and monitor of a namespace. Throws `conflict` for an agent with several runtimes. */
 export async function deleteRunner({ options, out, settings }: Invocation<DeleteOptions>): Promise<void> {
   const asksTerminal = process.stdin.isTTY === true && out.stderr.isTTY
-  if (!options.force && !asksTerminal)
+  const isConfirmed = options.yes || options.force
+  if (!isConfirmed && !asksTerminal)
     throw fault('usage', {
       message: 'Cannot ask for confirmation without a terminal.',
-      hint: 'Add --force to delete without confirmation.',
+      hint: 'Add --yes to delete without confirmation.',
     })
-  const prompter = options.force ? defaultPrompter : terminalPrompter()
+  const prompter = isConfirmed ? defaultPrompter : terminalPrompter()
   const { installer } = readInstallValues(options)
   const { client } = await logIn(options, { settings, out })
   const targetFlags = {
@@ -46,8 +48,8 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
   const clusters = (await client.clusters.list()).items.filter(({ name }) => name === target.cluster.context)
   const removed = options.keepClusterIntegration === true ? [] : clusters.map(({ name }) => name)
   for (const line of await describeDeletion({ client, agent, target, clusters: removed })) out.note(line)
-  if (!options.force && !(await prompter.confirm('Delete all of this?', false)))
-    throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --force.' })
+  if (!isConfirmed && !(await prompter.confirm('Delete all of this?', false)))
+    throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --yes.' })
   for (const runtime of agent.runtimes) await orUndefined(client.runtimes.delete(runtime, { query: { force: true } }))
   out.note(`Removing the release ${target.release.name} from ${target.namespace} (up to ${UNINSTALL_MS / 60_000} min)`)
   await target.helm().uninstall(target.release)
