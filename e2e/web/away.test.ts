@@ -40,6 +40,26 @@ test('a server that ends and starts again: a bar says so, reading goes on, and i
   }
 })
 
+test('a document whose script does not arrive is loaded again, and one that never gets it says so (W008)', async () => {
+  await using own = await openHttpScene()
+  const build = await failBuild(own)
+  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken }, {})
+  const { page } = opened
+  const entry = '**/assets/index-*.js'
+  let refused = 0
+  await page.route(entry, (route) => (refused++ === 0 ? route.abort('internetdisconnected') : route.continue()))
+  await page.goto(`/builds/${build.id}`)
+  await page.getByRole('region', { name: 'Why it failed' }).getByText('expected 19 to be 7').waitFor()
+  await page.unroute(entry)
+  await page.evaluate(() => sessionStorage.clear())
+  let documents = 0
+  page.on('framenavigated', () => (documents += 1))
+  await page.route(entry, (route) => route.abort('internetdisconnected'))
+  await page.reload()
+  await page.getByText('The page could not be loaded completely.').waitFor()
+  expect(documents).toBe(4)
+})
+
 test('a part of the page that is on its way when the server ends arrives after its return (W008)', async () => {
   const dataDir = await memoryFolder('windlass-web-')
   const own = await openHttpScene({ dataDir })
