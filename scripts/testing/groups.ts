@@ -62,6 +62,8 @@ export interface Group {
   readonly mostlyWaits?: boolean
   /** Nice value of its processes: below zero for tests whose heartbeats come each second. It stays zero where the user may not lower it. */
   readonly nice?: number
+  /** True if its processes see no network interface but loopback. They reach Docker by its socket. Needs root. False by default. */
+  readonly isOnLoopback?: boolean
   /** Time limit of one test; milliseconds. The default is ten minutes: it ends a test that hangs, whatever the load of the machine. */
   readonly timeoutMs?: number
 }
@@ -180,8 +182,10 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'web',
     include: ['e2e/web/**/*.test.ts'],
-    parts: ['browser', 'web', 'docker', 'image:shell', 'image:tools', 'programs'],
+    parts: ['browser', 'web', 'docker', 'image:shell', 'image:tools', 'programs', 'system'],
     sharesProcess: true,
+    // Chromium aborts its calls when an interface of the machine comes or goes (ERR_NETWORK_CHANGED), as one does for each container.
+    isOnLoopback: true,
   },
   {
     name: 'release',

@@ -54,6 +54,9 @@ function processorSeconds(): { busy: number; all: number } {
   return { busy, all: busy + times.reduce((sum, each) => sum + each.idle, 0) / 1_000 }
 }
 
+/** Runs the command that follows in a network namespace of its own. */
+const ON_LOOPBACK = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
+
 /** Returns the command of a group and the path of its report. */
 function commandOf(group: Group, folder: string): string[] {
   if (group.name === 'demo') return ['scripts/demo']
@@ -62,7 +65,14 @@ function commandOf(group: Group, folder: string): string[] {
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
   const vitest = [node, 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
   const nice = group.nice === undefined ? [] : ['nice', '-n', String(group.nice)]
-  return [...nice, ...vitest, '--reporter=default', '--reporter=json', report]
+  return [
+    ...nice,
+    ...(group.isOnLoopback === true ? ON_LOOPBACK : []),
+    ...vitest,
+    '--reporter=default',
+    '--reporter=json',
+    report,
+  ]
 }
 
 function outcomeOf(group: Group, code: number, folder: string): Outcome {

@@ -35,6 +35,8 @@ export interface WatchedPage extends AsyncDisposable {
   readonly page: Page
   /** Dialogs, errors, breaches of the policy and foreign calls, in their order. Empty if all is well. */
   readonly seen: readonly string[]
+  /** Returns what the page showed when it was closed, and which of its calls had no answer. */
+  last(): string
 }
 
 /** Contexts that no test uses now. Each keeps what the browser has loaded and compiled of the page of one server, but no data of the page. */
@@ -96,6 +98,23 @@ export async function openPage(
   page.on('request', (request) => {
     if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) seen.push(`request ${request.url()}`)
   })
-  const close = (): Promise<void> => (options === undefined ? giveBack(context, server.url) : context.close())
-  return { page, seen, [Symbol.asyncDispose]: close }
+  const describe = describer(page)
+  let last = ''
+  const close = async (): Promise<void> => {
+    last = await describe()
+    await (options === undefined ? giveBack(context, server.url) : context.close())
+  }
+  return { page, seen, last: () => last, [Symbol.asyncDispose]: close }
+}
+
+/** Returns a function that tells what a page shows, and which of its calls have no answer. */
+function describer(page: Page): () => Promise<string> {
+  const open = new Set<string>()
+  page.on('request', (request) => open.add(`${request.method()} ${request.url()}`))
+  page.on('requestfinished', (request) => open.delete(`${request.method()} ${request.url()}`))
+  page.on('requestfailed', (request) => open.delete(`${request.method()} ${request.url()}`))
+  return async () => {
+    const text = await page.innerText('body', { timeout: 2_000 }).catch((error: unknown) => String(error))
+    return `${page.url()} shows at the end:\n${text}\nCalls without an answer: ${[...open].join(', ') || 'none'}`
+  }
 }

@@ -1,5 +1,6 @@
 /** A server and a browser for the tests of the page. */
 import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { TestRunner, type RunnerTestCase } from 'vitest'
 import type { ServerOptions } from '../../../packages/server/src/index.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { openPage, sharedChromium, type WatchedPage } from './chromium.ts'
@@ -8,7 +9,7 @@ import { DOCUMENT } from './seeds.ts'
 export interface WebScene extends AsyncDisposable {
   readonly server: HttpScene
   readonly browser: Browser
-  /** Opens a page of the server, signed in as its admin. */
+  /** Opens a page of the server, signed in as its admin. If the test fails, what the page showed last is printed. */
   open(options?: BrowserContextOptions): Promise<WatchedPage>
 }
 
@@ -20,7 +21,11 @@ export async function openWebScene(options: Partial<ServerOptions> = {}): Promis
   return {
     server,
     browser,
-    open: (options) => openPage(browser, { url: server.server.url, key: server.adminToken }, options),
+    async open(options) {
+      const opened = await openPage(browser, { url: server.server.url, key: server.adminToken }, options)
+      TestRunner.getCurrentTest<RunnerTestCase | undefined>()?.context.onTestFailed(() => console.error(opened.last()))
+      return opened
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
