@@ -54,6 +54,11 @@ function processorSeconds(): { busy: number; all: number } {
   return { busy, all: busy + times.reduce((sum, each) => sum + each.idle, 0) / 1_000 }
 }
 
+/** Sets the nice value of the command that follows. Linux compares nice values only within a session, and sessions by their own one. */
+function withNice(nice: number): string[] {
+  return ['sh', '-c', `{ echo ${nice} > /proc/self/autogroup; } 2>/dev/null; exec nice -n ${nice} "$@"`, 'sh']
+}
+
 /** Runs the command that follows in a network namespace of its own. */
 const ON_LOOPBACK = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 
@@ -64,9 +69,8 @@ function commandOf(group: Group, folder: string): string[] {
     return [node, 'scripts/check.ts', 'format', 'lint', 'types', 'imports', 'generated files', 'feature rows']
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
   const vitest = [node, 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
-  const nice = group.nice === undefined ? [] : ['nice', '-n', String(group.nice)]
   return [
-    ...nice,
+    ...(group.nice === undefined ? [] : withNice(group.nice)),
     ...(group.isOnLoopback === true ? ON_LOOPBACK : []),
     ...vitest,
     '--reporter=default',
