@@ -85,7 +85,12 @@ test('from Debug on a failed build to a prompt in its container; Ctrl-C, colors,
 
   await type(page, 'vi mended')
   // The editor tells its mode in its last row: `-` for commands, `I` for text. An Escape with a key behind it is another key to it.
-  await sees(frame, /^- mended /m)
+  // A change of size that reaches it late erases this row, and Ctrl-G draws it again.
+  const askMode = async (): Promise<string> => {
+    await page.keyboard.press('Control+g')
+    return screenOf(frame)
+  }
+  await expect.poll(askMode, { timeout: WAIT_MS, interval: 500 }).toMatch(/^- mended /m)
   await page.keyboard.type('iwritten in an editor')
   await sees(frame, /^I mended /m)
   await page.keyboard.press('Escape')
