@@ -1,6 +1,8 @@
 export { manualClock, systemClock, type Clock, type ManualClock } from './clock.ts'
 export { readConfig, splitList, standardProxy } from './config.ts'
 export { openAgent, type AgentOptions, type TlsOptions } from './http/agent.ts'
+export { ADDRESS_BLOCKED, guardedLookup } from './http/guarded-lookup.ts'
+export { hostOf, withoutBrackets } from './http/host.ts'
 export { exchange, orFault, readText, type HttpCall } from './http/exchange.ts'
 export {
   nodeTransport,

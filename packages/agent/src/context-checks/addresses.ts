@@ -2,8 +2,7 @@
  * Addresses that a check never connects to. Registries and forges in private networks are what agents are for, so these are allowed. Metadata services of
  * clouds are not: they give the credentials of a node to everyone who asks from it.
  */
-import { lookup as resolveName } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 
 type Network = readonly [address: string, prefix: number]
 
@@ -39,9 +38,6 @@ function typeOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** Code of the error of a lookup that found such an address. */
-export const BLOCKED_CODE = 'ERR_ADDRESS_BLOCKED'
-
 /** Returns true for an address, in any notation, to which a check does not connect. */
 export function isBlocked(address: string, mayUseLoopback: boolean): boolean {
   if (isIP(address) === 0 || address.includes('%')) return true
@@ -50,18 +46,4 @@ export function isBlocked(address: string, mayUseLoopback: boolean): boolean {
 
 export function isLoopbackAddress(address: string): boolean {
   return isIP(address) !== 0 && loopback.check(address, typeOf(address))
-}
-
-/** Resolves a name. Fails if one of its addresses is blocked, so that the connection is made to an address that was checked. */
-export function guardedLookup(mayUseLoopback: boolean): LookupFunction {
-  return (name, options, done) => {
-    resolveName(name, { all: true }, (error, found) => {
-      const [first] = found ?? []
-      if (error !== null) done(error, '', 4)
-      else if (first === undefined || found.some(({ address }) => isBlocked(address, mayUseLoopback)))
-        done(Object.assign(new Error(`no address of ${name} is allowed`), { code: BLOCKED_CODE }), '', 4)
-      else if (options.all === true) done(null, found)
-      else done(null, first.address, first.family)
-    })
-  }
 }

@@ -6,9 +6,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import {
+  ADDRESS_BLOCKED,
   exchange,
   explainUnreachable,
+  guardedLookup,
   hideLogin,
+  hostOf,
   isTlsCode,
   openAgent,
   proxyOf,
@@ -19,7 +22,7 @@ import {
   type ProxySettings,
   type TlsOptions,
 } from '@windlass/kit'
-import { BLOCKED_CODE, guardedLookup, isBlocked } from './addresses.ts'
+import { isBlocked } from './addresses.ts'
 import { CheckFailure } from './outcome.ts'
 
 export interface DialOptions {
@@ -66,7 +69,7 @@ export function openDialer({ hosts, mayUseLoopback, caFile, tls, signal, proxy =
   const admitted = new Set(hosts)
   const context = tls === undefined && caFile !== undefined ? secureContextWith(caFile) : undefined
   const proxyEnv = { HTTP_PROXY: proxy.http, HTTPS_PROXY: proxy.https }
-  const lookup = guardedLookup(mayUseLoopback)
+  const lookup = guardedLookup((address) => isBlocked(address, mayUseLoopback))
   return {
     admit: (url) => void admitted.add(url.host),
     async call({ url, method = 'GET', headers = {}, body, isInsecure = false }) {
@@ -109,9 +112,9 @@ function requireAllowed(url: URL, admitted: ReadonlySet<string>, mayUseLoopback:
   if (isIP(host) !== 0 && isBlocked(host, mayUseLoopback)) throw blockedFailure(url)
 }
 
-/** Returns the host of a URL, without its port and the brackets of IPv6. */
-export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '')
+/** Returns true for the answer of a service that is overloaded, down, or limits the number of calls. */
+export function isBusy({ status }: Pick<DialAnswer, 'status'>): boolean {
+  return status === 429 || status >= 500
 }
 
 function tooLarge({ host }: URL): CheckFailure {
@@ -130,7 +133,7 @@ export function toFailure(error: unknown, url: URL): CheckFailure {
   if (error instanceof CheckFailure) return error
   const { host } = url
   const { code, text } = rootError(error)
-  if (code === BLOCKED_CODE) return blockedFailure(url)
+  if (code === ADDRESS_BLOCKED) return blockedFailure(url)
   if (code === 'ERR_INVALID_CHAR')
     return new CheckFailure('value-invalid', `The login for ${host} contains characters that cannot be sent.`, {
       host,

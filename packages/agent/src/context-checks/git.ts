@@ -1,7 +1,7 @@
 /** Checks a Git context over HTTP: the API of its forge names the user of the login, and a plain Git server answers for its repository. */
 import { parseJson } from '@windlass/kit'
 import { basicAuth, FORGE_ENDPOINTS, type CheckedTarget, type Forge, type ForgeLogin } from '@windlass/protocol'
-import type { DialAnswer, Dialer } from './dial.ts'
+import { isBusy, type DialAnswer, type Dialer } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 
 type GitTarget = Extract<CheckedTarget, { type: 'git' }>
@@ -88,10 +88,11 @@ async function askForge(forge: Forge, { url, login, dialer }: Call): Promise<Ask
   return { ...byPassword, hint }
 }
 
-function stateOf({ status, headers }: DialAnswer): Exclude<Asked['state'], 'user'> {
+function stateOf(answer: DialAnswer): Exclude<Asked['state'], 'user'> {
+  const { status, headers } = answer
   // Azure DevOps answers a call without a valid token with its sign-in page.
   if (status === 401 || status === 203) return 'refused'
-  if (status === 429 || status >= 500) return 'busy'
+  if (isBusy(answer)) return 'busy'
   return status === 403 && /json/.test(String(headers['content-type'])) ? 'limited' : 'other'
 }
 
@@ -115,7 +116,7 @@ async function checkClone(
   if (answer.status === 401) throw refused(url)
   if (answer.status === 403)
     throw new CheckFailure('forbidden', `${host} does not let the login read ${url.pathname}.`, { host, hint: CHECK_TOKEN })
-  if (answer.status === 429 || answer.status >= 500) throw busy(url)
+  if (isBusy(answer)) throw busy(url)
   const without = await dialer.call({ url: refs })
   if (without.status === 401 && username !== undefined) return { message: `${host} accepts the login.`, host }
   if (isRefused) throw refused(url)
@@ -132,9 +133,9 @@ async function checkClone(
 
 async function checkWithoutLogin(url: URL, dialer: Dialer): Promise<Reached> {
   const { host } = url
-  const { status } = await dialer.call({ url })
-  if (status === 429 || status >= 500) throw busy(url)
-  if (status === 401)
+  const answer = await dialer.call({ url })
+  if (isBusy(answer)) throw busy(url)
+  if (answer.status === 401)
     throw new CheckFailure('unauthorized', `${host} asks for a login, and the context has none.`, {
       host,
       hint: 'Set username and password. The password can be an access token.',

@@ -1,10 +1,10 @@
 /** Checks the login of a registry as `docker login` does: it asks the registry where it takes logins, gets a token there, and uses it. */
-import { parseJson } from '@windlass/kit'
+import { hostOf, parseJson } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import { basicAuth, type CheckedTarget } from '@windlass/protocol'
 import { isIP } from 'node:net'
 import { isLoopbackAddress } from './addresses.ts'
-import { hostOf, type DialAnswer, type Dialer } from './dial.ts'
+import { isBusy, type DialAnswer, type Dialer } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 
 type RegistryTarget = Extract<CheckedTarget, { type: 'registry' }>
@@ -158,8 +158,9 @@ function refused(host: string, { status }: DialAnswer): CheckFailure {
   return new CheckFailure('unauthorized', `${host} refuses the login (${status}).`, { host, hint: CHECK_LOGIN })
 }
 
-function unexpected(host: string, { status }: DialAnswer): CheckFailure {
-  if (status === 429 || status >= 500)
+function unexpected(host: string, answer: DialAnswer): CheckFailure {
+  const { status } = answer
+  if (isBusy(answer))
     return new CheckFailure('busy', `${host} answered ${status}.`, { host, hint: 'Check again in a few minutes.' })
   return new CheckFailure('unexpected-answer', `${host} answers, but not as a registry (${status}).`, {
     host,

@@ -3,7 +3,7 @@ import { defined, isFault, parseJson } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import type { CheckedTarget } from '@windlass/protocol'
 import type { Executor } from '../executor.ts'
-import type { DialAnswer, Dialer } from './dial.ts'
+import { isBusy, type DialAnswer, type Dialer } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 
 type StoreTarget = Extract<CheckedTarget, { type: 'secret-store' }>
@@ -72,8 +72,9 @@ function nameOf(body: unknown): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-function unexpected(host: string, { status }: DialAnswer): CheckFailure {
-  if (status === 429 || status >= 500)
+function unexpected(host: string, answer: DialAnswer): CheckFailure {
+  const { status } = answer
+  if (isBusy(answer))
     return new CheckFailure('busy', `${host} answered ${status}.`, { host, hint: 'Check whether the store is sealed or down.' })
   return new CheckFailure(
     'unexpected-answer',

@@ -1,6 +1,7 @@
 /** Checks a Git context over SSH: the host answers as an SSH server. Agents have no SSH client, so the key is not tried. */
 import net from 'node:net'
-import { guardedLookup, isBlocked } from './addresses.ts'
+import { guardedLookup, hostOf, withoutBrackets } from '@windlass/kit'
+import { isBlocked } from './addresses.ts'
 import { toFailure } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 
@@ -19,14 +20,10 @@ export function readSshPlace(text: string): SshPlace | undefined {
   if (text.includes('://')) {
     const url = URL.parse(text)
     if (url?.protocol !== 'ssh:' || url.hostname === '') return undefined
-    return { host: withoutBrackets(url.hostname), port: url.port === '' ? 22 : Number(url.port) }
+    return { host: hostOf(url), port: url.port === '' ? 22 : Number(url.port) }
   }
   const host = SCP_FORM.exec(text)?.[1]
   return host === undefined ? undefined : { host: withoutBrackets(host), port: 22 }
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '')
 }
 
 export interface SshCheck {
@@ -67,7 +64,12 @@ async function readGreeting(
   if (net.isIP(host) !== 0 && isBlocked(host, mayUseLoopback))
     throw new CheckFailure('address-blocked', `The agent does not connect to the address of ${url.host}.`, { host: url.host })
   const until = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-  const socket = net.connect({ host, port, lookup: guardedLookup(mayUseLoopback), signal: until })
+  const socket = net.connect({
+    host,
+    port,
+    lookup: guardedLookup((address) => isBlocked(address, mayUseLoopback)),
+    signal: until,
+  })
   try {
     let text = ''
     for await (const part of socket as AsyncIterable<Buffer>) {

@@ -1,7 +1,7 @@
 /** The checks that an agent runs on request: its clock, the way to the server, and the environment of its runtimes. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { Clock } from '@windlass/kit'
+import { hostOf, type Clock } from '@windlass/kit'
 import { MAX_FINDINGS } from '@windlass/protocol'
 import type { AgentCheckJob, FoundFindings, Executor } from '../executor.ts'
 import { failureMessage } from '../failure-message.ts'
@@ -51,8 +51,7 @@ function checkClock({ serverTime }: AgentCheckJob, now: number): Finding {
 
 /** Resolves the name of a server and calls it, as engines do. */
 async function checkUrl(url: string, { serverUrl, reach }: CheckedAgent, signal: AbortSignal): Promise<Finding[]> {
-  const { hostname } = new URL(url)
-  const host = hostname.replace(/^\[|\]$/g, '')
+  const host = hostOf(new URL(url))
   const findings: Finding[] = []
   if (isIP(host) === 0) {
     try {

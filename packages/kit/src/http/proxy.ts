@@ -1,6 +1,7 @@
 /** Selects the proxy of a call from the standard environment variables. */
 import { BlockList, isIP } from 'node:net'
 import { fault } from '../faults.ts'
+import { withoutBrackets } from './host.ts'
 import { isSocks } from './socks.ts'
 
 export interface ProxySettings {
@@ -67,10 +68,7 @@ function directHosts(items: readonly string[]): ProxySettings['isDirect'] {
     }
   }
   return (given, port) => {
-    const host = given
-      .toLowerCase()
-      .replace(/^\[|\]$/g, '')
-      .replace(/\.$/, '')
+    const host = withoutBrackets(given.toLowerCase()).replace(/\.$/, '')
     const family = isIP(host)
     if (family !== 0 && ranges.check(host, family === 4 ? 'ipv4' : 'ipv6')) return true
     return names.some((item) => (item.port === undefined || item.port === port) && matches(host, item.name))

@@ -5,6 +5,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { Duplex } from 'node:stream'
+import { withoutBrackets } from './host.ts'
 
 /** Default time in which a proxy must connect. Milliseconds. */
 const CONNECT_MS = 30_000
@@ -83,8 +84,4 @@ async function connectThrough(
     const why = error instanceof Error ? error.message : String(error)
     throw Object.assign(new Error(`SOCKS proxy ${hostname}: ${why}`), { code: 'ERR_PROXY_TUNNEL' })
   }
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '')
 }

@@ -4,8 +4,8 @@
  * message, so that messages do not reveal which hosts and ports exist.
  */
 import type { IncomingMessage } from 'node:http'
-import { exchange, readText } from '@windlass/kit'
-import { guardedAddress, hostOf, isNamedHost, type AddressPolicy } from '../outbound/guarded-address.ts'
+import { exchange, hostOf, readText } from '@windlass/kit'
+import { guardedAddress, isNamedHost, type AddressPolicy } from '../outbound/guarded-address.ts'
 
 /** If `hosts` is not empty, documents are fetched from these hosts only. */
 export interface DocumentPolicy extends AddressPolicy {

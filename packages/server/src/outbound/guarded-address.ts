@@ -2,10 +2,9 @@
  * Where the server may connect to for a URL of a user: public addresses, and those that settings allow, to prevent server-side request forgery (SSRF). The
  * connection is made to the address that was checked.
  */
-import { lookup as resolveName } from 'node:dns'
-import { isIP, type BlockList, type LookupFunction } from 'node:net'
+import { isIP, type BlockList } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
-import type { HttpCall } from '@windlass/kit'
+import { guardedLookup, hostOf, type HttpCall } from '@windlass/kit'
 import { isRefused } from './networks.ts'
 
 export interface AddressPolicy {
@@ -13,11 +12,6 @@ export interface AddressPolicy {
   readonly hosts: readonly string[]
   /** Networks that are allowed although they are not public. */
   readonly networks?: BlockList
-}
-
-/** Returns the host of a URL, without the brackets of IPv6. */
-export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '')
 }
 
 /** Returns true if the policy names the host of the URL. */
@@ -30,19 +24,5 @@ export function guardedAddress(url: URL, policy: AddressPolicy): HttpCall['to'] 
   if (isNamedHost(url, policy)) return urlToHttpOptions(url)
   const host = hostOf(url)
   if (isIP(host) !== 0 && isRefused(host, policy.networks)) return undefined
-  return { ...urlToHttpOptions(url), lookup: guardedLookup(policy.networks) }
-}
-
-/** Resolves a name. Fails if one of its addresses is not allowed. */
-export function guardedLookup(networks: BlockList | undefined): LookupFunction {
-  return (name, options, done) => {
-    resolveName(name, { all: true }, (error, found) => {
-      const [first] = found ?? []
-      if (error !== null) done(error, '', 4)
-      else if (first === undefined || found.some(({ address }) => isRefused(address, networks)))
-        done(new Error(`no address of ${name} is allowed`), '', 4)
-      else if (options.all === true) done(null, found)
-      else done(null, first.address, first.family)
-    })
-  }
+  return { ...urlToHttpOptions(url), lookup: guardedLookup((address) => isRefused(address, policy.networks)) }
 }

@@ -1,6 +1,6 @@
 /** Where logs are in S3: `s3://BUCKET/PREFIX?region=…&endpoint=…`. */
 import { isIP } from 'node:net'
-import { fault } from '@windlass/kit'
+import { fault, hostOf } from '@windlass/kit'
 
 export interface S3Address {
   readonly bucket: string
@@ -56,7 +56,7 @@ function readPlace(
   const style = query.get('style')
   if (style !== null && style !== 'path' && style !== 'virtual')
     throw invalid(`has the style "${style}". Use \`path\` or \`virtual\``)
-  if (style === 'virtual' && isIP(endpoint.hostname.replace(/^\[|\]$/g, '')) !== 0)
+  if (style === 'virtual' && isIP(hostOf(endpoint)) !== 0)
     throw invalid(
       `has the style "virtual", which needs a host name as endpoint and not the address ${endpoint.hostname}. Use \`path\``,
     )

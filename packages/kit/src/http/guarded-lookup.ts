@@ -1,0 +1,19 @@
+import { lookup as resolveName } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+
+/** Code of the error of a lookup that found an address which may not be called. */
+export const ADDRESS_BLOCKED = 'ERR_ADDRESS_BLOCKED'
+
+/** Resolves a name. Fails if one of its addresses is blocked, so that the connection is made to an address that was checked. */
+export function guardedLookup(isBlocked: (address: string) => boolean): LookupFunction {
+  return (name, options, done) => {
+    resolveName(name, { all: true }, (error, found) => {
+      const [first] = found ?? []
+      if (error !== null) done(error, '', 4)
+      else if (first === undefined || found.some(({ address }) => isBlocked(address)))
+        done(Object.assign(new Error(`no address of ${name} is allowed`), { code: ADDRESS_BLOCKED }), '', 4)
+      else if (options.all === true) done(null, found)
+      else done(null, first.address, first.family)
+    })
+  }
+}
