@@ -11,6 +11,7 @@ import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { chooseRuntime } from '../builds/create/prepare.ts'
+import { getsBuildsOf } from '../builds/schedule/capacity.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { countOtherChecks, endContextCheck, listContextChecks, saveCheckRequest } from '../store/account/context-checks.ts'
 import { findContext, lockContext } from '../store/account/contexts.ts'
@@ -19,7 +20,6 @@ import { isOnline, listAgents } from '../store/runtimes/agents.ts'
 import { findRuntime, listRuntimes } from '../store/runtimes/runtimes.ts'
 import type { AgentJobRow, AgentRow, ContextCheckRow, ContextRow, RuntimeRow } from '../store/schema.ts'
 import type { Tx } from '../store/store.ts'
-import { servedBy } from '../tasks/hello.ts'
 import { toCheckedTarget } from './checked-target.ts'
 import { openContextData } from './context-data.ts'
 import { requireGitAccess } from './git-login.ts'
@@ -171,7 +171,7 @@ function requireAllowed(app: App, context: ContextRow, runtime: RuntimeRow): voi
 /** Returns the connected agent that serves the runtime. Throws `agent-not-connected`, `conflict`. */
 async function requireAgent(app: App, runtime: RuntimeRow): Promise<AgentRow> {
   const now = app.clock.now()
-  const agents = (await listAgents(app.store.query, app.accountId)).filter((agent) => isServedBy(runtime, agent))
+  const agents = (await listAgents(app.store.query, app.accountId)).filter((agent) => getsBuildsOf(agent, runtime))
   const agent = agents.find((one) => isOnline(one, now, app.timings.agentLeaseMs))
   if (agent === undefined)
     throw fault('agent-not-connected', {
@@ -184,11 +184,6 @@ async function requireAgent(app: App, runtime: RuntimeRow): Promise<AgentRow> {
       hint: 'Upgrade the agent with its chart: `windlass runner upgrade`.',
     })
   return agent
-}
-
-/** A runtime that names its agent is served only by this one, as for builds. */
-function isServedBy(runtime: RuntimeRow, agent: AgentRow): boolean {
-  return runtime.agent === null ? servedBy(agent, [runtime]).includes(runtime.name) : agent.name === runtime.agent
 }
 
 type ContextJob = Pick<Extract<AgentJob, { kind: 'check-context' }>, 'context' | 'runtime' | 'namespace' | 'target'>
@@ -211,7 +206,7 @@ async function toContextJob(app: App, agent: AgentRow, job: AgentJobRow): Promis
   const runtime = requireFound(await findRuntime(store.query, accountId, runtimeId), 'the runtime')
   requireIntegration(context)
   requireAllowed(app, context, runtime)
-  if (!isServedBy(runtime, agent))
+  if (!getsBuildsOf(agent, runtime))
     throw fault('conflict', { message: `Agent "${agent.name}" no longer serves the runtime "${runtime.name}".` })
   if (!hasFeature(agent, CONTEXT_CHECKS_FEATURE))
     throw fault('conflict', { message: `The version of agent "${agent.name}" does not have checks of contexts any more.` })

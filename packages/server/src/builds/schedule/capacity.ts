@@ -85,16 +85,15 @@ async function readProjects(app: App, tx: LimitReader): Promise<Map<string, Limi
 }
 
 function toServedRuntime(runtime: RuntimeRow, online: readonly AgentRow[]): ServedRuntime {
-  const agent =
-    runtime.agent === null
-      ? online.find(({ runtimes }) => serves(runtimes, runtime.name))
-      : online.find(({ name }) => name === runtime.agent)
+  const agent = online.find((one) => getsBuildsOf(one, runtime))
   return { runtime, capacity: readSpec(runtime).capacity ?? Infinity, agent }
 }
 
-function serves(runtimes: string, name: string): boolean {
-  const names: unknown = JSON.parse(runtimes)
-  return Array.isArray(names) && names.includes(name)
+/** Returns true for an agent that gets builds of a runtime: the one that the runtime names, otherwise each that lists it. */
+export function getsBuildsOf(agent: Pick<AgentRow, 'name' | 'runtimes'>, runtime: RuntimeRow): boolean {
+  if (runtime.agent !== null) return agent.name === runtime.agent
+  const names: unknown = JSON.parse(agent.runtimes)
+  return Array.isArray(names) && names.includes(runtime.name)
 }
 
 /** Counts an attempt against all limits that apply to it. */
