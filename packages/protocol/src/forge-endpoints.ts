@@ -43,7 +43,7 @@ export interface ForgeEndpoint {
  * Name that Git needs for access tokens of repositories, projects and workspaces of Bitbucket Cloud. The API takes these tokens as bearer tokens only
  * (https://support.atlassian.com/bitbucket-cloud/docs/using-access-tokens/).
  */
-const BITBUCKET_TOKEN_USER = 'x-token-auth'
+export const BITBUCKET_TOKEN_USER = 'x-token-auth'
 
 /** Azure DevOps answers some calls without a valid login, for this user. */
 const AZURE_ANONYMOUS = 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa'

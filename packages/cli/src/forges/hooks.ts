@@ -2,6 +2,7 @@
  * The webhooks of repositories, in the APIs of the forges. Paths, fields and names of events are those of their public documentation: "Repository
  * webhooks" of GitHub, "Project webhooks" of GitLab, "Webhooks" of Bitbucket Cloud, and the OpenAPI document of Gitea.
  */
+import { BITBUCKET_TOKEN_USER, FORGE_ENDPOINTS } from '@windlass/protocol'
 import { z } from 'zod'
 import type { ConnectedForgeName } from '../role-names.ts'
 import { openForgeClient, type ForgeClient } from './forge-client.ts'
@@ -81,9 +82,6 @@ const BITBUCKET_EVENTS = [
   'pullrequest:comment_deleted',
 ] as const
 
-/** Name that Git needs for access tokens of Bitbucket. Its API takes these as bearer tokens only. */
-const BITBUCKET_TOKEN_USER = 'x-token-auth'
-
 export const CONNECTED_FORGES = {
   github: {
     publicUrl: 'https://github.com',
@@ -118,11 +116,7 @@ export const CONNECTED_FORGES = {
     gitUser: BITBUCKET_TOKEN_USER,
     open({ url, token, username }) {
       const base = url === 'https://bitbucket.org' ? 'https://api.bitbucket.org/2.0' : `${url}/2.0`
-      const authorization =
-        username === undefined || username === BITBUCKET_TOKEN_USER
-          ? `Bearer ${token}`
-          : `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
-      return openBitbucketHooks(openForgeClient(base, { authorization }))
+      return openBitbucketHooks(openForgeClient(base, FORGE_ENDPOINTS.bitbucket.headersOf({ username, password: token })))
     },
   },
 } as const satisfies Readonly<Record<ConnectedForgeName, ConnectedForge>>
