@@ -103,6 +103,8 @@ function newServer({ tls, trustedProxies = [] }: HttpOptions): FastifyInstance {
     connectionTimeout: SILENT_MS,
     requestTimeout: 120_000,
     forceCloseConnections: 'idle',
+    // A client may send a call before it learns that this server stops. The call is answered, and its connection ends with the answer.
+    return503OnClosing: false,
     genReqId: requestId,
     ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     // A stream could never wait for its reader, because node drops what is written to a response to HEAD.
