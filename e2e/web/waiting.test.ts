@@ -173,7 +173,8 @@ async function openList(web: WebScene): Promise<WatchedPage> {
 test.each(CASES)(
   'a build that waits for $reason shows its reason, its holder and since when (W016)',
   async ({ arrange, reason }) => {
-    await using web = await openWebScene()
+    // The agent of these builds calls only while they are arranged, and an agent without calls is a reason to wait of its own.
+    await using web = await openWebScene({ timings: { agentLeaseMs: 3_600_000 } })
     const { admin } = web.server
     await using opened = await openList(web)
     const { page } = opened
