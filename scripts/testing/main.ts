@@ -54,11 +54,6 @@ function processorSeconds(): { busy: number; all: number } {
   return { busy, all: busy + times.reduce((sum, each) => sum + each.idle, 0) / 1_000 }
 }
 
-/** Sets the nice value of the command that follows. Linux compares nice values only within a session, and sessions by their own one. */
-function withNice(nice: number): string[] {
-  return ['sh', '-c', `{ echo ${nice} > /proc/self/autogroup; } 2>/dev/null; exec nice -n ${nice} "$@"`, 'sh']
-}
-
 /** Runs the command that follows in a network namespace of its own. */
 const ON_LOOPBACK = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 
@@ -69,14 +64,7 @@ function commandOf(group: Group, folder: string): string[] {
     return [node, 'scripts/check.ts', 'format', 'lint', 'types', 'imports', 'generated files', 'feature rows']
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
   const vitest = [node, 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
-  return [
-    ...(group.nice === undefined ? [] : withNice(group.nice)),
-    ...(group.isOnLoopback === true ? ON_LOOPBACK : []),
-    ...vitest,
-    '--reporter=default',
-    '--reporter=json',
-    report,
-  ]
+  return [...(group.isOnLoopback === true ? ON_LOOPBACK : []), ...vitest, '--reporter=default', '--reporter=json', report]
 }
 
 function outcomeOf(group: Group, code: number, folder: string): Outcome {
@@ -94,7 +82,7 @@ async function runGroup(group: Group, preparation: Preparation, folder: string):
   const { code, isLate, seconds, cpuSeconds } =
     faults.length > 0
       ? { code: 1, isLate: false, seconds: 0, cpuSeconds: 0 }
-      : await run(commandOf(group, folder), { log, env: environmentOf(env), limitSeconds })
+      : await run(commandOf(group, folder), { log, env: environmentOf(env), limitSeconds, nice: group.nice ?? 0 })
   if (isLate) appendFileSync(log, `\nended after ${limitSeconds} s\n`)
   // One write, so that the output of two groups does not mix.
   console.log(`\n== ${group.name} (${seconds.toFixed(0)} s)\n${readText(log).trimEnd()}`)

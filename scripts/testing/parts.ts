@@ -5,8 +5,10 @@ export interface Recipe {
   readonly command: readonly string[]
   /** Parts that are prepared before this one, so that no two prepare the same thing at the same time. */
   readonly needs?: readonly Part[]
-  /** It may compile for minutes: one of these at a time, out of the way of tests. */
+  /** It may compile for minutes: one of these at a time. */
   readonly compiles?: true
+  /** Nice value, 0 by default. Below zero for what the longest groups wait for: a run on a bare machine takes as long as these and their groups. */
+  readonly nice?: number
   /** Its output is `NAME=value` lines for the environment of groups that use it. */
   readonly environment?: true
 }
@@ -43,8 +45,8 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:dind': image('dind', { needs: ['image:tools'] }),
   'image:dind-rootless': image('dind-rootless', { needs: ['image:dind'] }),
   moto: { command: ['scripts/moto', 'install'], needs: ['python'] },
-  kubernetes: { command: ['scripts/cluster', 'build'], compiles: true },
-  helm: { command: ['scripts/helm/build'], compiles: true },
+  kubernetes: { command: ['scripts/cluster', 'build'], compiles: true, nice: -10 },
+  helm: { command: ['scripts/helm/build'], compiles: true, nice: -10 },
   cluster: {
     command: ['scripts/testing/cluster'],
     needs: ['kubernetes', 'openssl', 'image:pause', 'image:shell', 'image:node', 'image:dind', 'image:windlass'],

@@ -43,7 +43,7 @@ export function startPreparing(asked: readonly Part[], folder: string): Preparat
     const log = join(folder, `part-${part.replace(':', '-')}.log`)
     const stdout = `${log}.out`
     const queue = recipe.compiles === true ? queues.compiler : queues.installer
-    const { code, seconds } = await queue(() => run(recipe.command, { log, stdout, background: recipe.compiles === true }))
+    const { code, seconds } = await queue(() => run(recipe.command, { log, stdout, nice: recipe.nice ?? 0 }))
     const said = readText(log)
     if (/^compiling /m.test(said)) bare = true
     if (seconds > 10) console.log(`-- ${part} is there after ${seconds.toFixed(0)} s of making it`)

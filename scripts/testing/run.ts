@@ -18,16 +18,22 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Time limit after which it is killed. */
   readonly limitSeconds?: number
-  /** Runs with low CPU priority. */
-  readonly background?: boolean
+  /** Nice value of the program, 0 by default. It stays 0 where the user may not lower it. */
+  readonly nice?: number
+}
+
+/** Sets the nice value of the command that follows. Linux compares nice values only within a session, and sessions by their own one. */
+function withNice(nice: number): string[] {
+  if (nice === 0) return []
+  return ['sh', '-c', `{ echo ${nice} > /proc/self/autogroup; } 2>/dev/null; exec nice -n ${nice} "$@"`, 'sh']
 }
 
 const running = new Set<number>()
 
 export async function run(command: readonly string[], options: RunOptions): Promise<Ended> {
-  const { log, stdout, env = {}, limitSeconds = 3_600, background = false } = options
+  const { log, stdout, env = {}, limitSeconds = 3_600, nice = 0 } = options
   const times = `${log}.times`
-  const words = [...(background ? ['nice', '-n', '15'] : []), ...command]
+  const words = [...withNice(nice), ...command]
   // bash reports the CPU time of its children; Node does not.
   const measured = 'TIMEFORMAT="%U %S"; { time "$@" 2>&3; } 3>&2 2>"$0"'
   const error = openSync(log, 'w')
