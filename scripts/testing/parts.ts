@@ -45,8 +45,8 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:dind': image('dind', { needs: ['image:tools'] }),
   'image:dind-rootless': image('dind-rootless', { needs: ['image:dind'] }),
   moto: { command: ['scripts/moto', 'install'], needs: ['python'] },
-  kubernetes: { command: ['scripts/cluster', 'build'], compiles: true, nice: -10 },
-  helm: { command: ['scripts/helm/build'], compiles: true, nice: -10 },
+  kubernetes: { command: ['scripts/cluster', 'build'], compiles: true, nice: -5 },
+  helm: { command: ['scripts/helm/build'], compiles: true, nice: -5 },
   cluster: {
     command: ['scripts/testing/cluster'],
     needs: ['kubernetes', 'openssl', 'image:pause', 'image:shell', 'image:node', 'image:dind', 'image:windlass'],

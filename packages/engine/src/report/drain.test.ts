@@ -453,12 +453,16 @@ test('sends several frames at once and neither loses nor duplicates a byte when 
   })
   let inFlight = 0
   let most = 0
+  const { promise: second, resolve: hasSecond } = Promise.withResolvers<void>()
   const sink: Sink = {
     ...target.sink,
     async frame(frame, signal) {
       inFlight += 1
       most = Math.max(most, inFlight)
+      if (most > 1) hasSecond()
       try {
+        // A slow disk may deliver the frames one by one.
+        await second
         // The bytes of a frame must stay unchanged until its answer. The answers come in any order.
         await systemClock.sleep((random.pop() ?? 0) / 20)
         expect(sha256(frame.bytes)).toBe(frame.sha256)
@@ -476,7 +480,6 @@ test('sends several frames at once and neither loses nor duplicates a byte when 
   await finish(journal)
   await drain.finish()
   expect(target.streams.get('step/a')?.equals(output)).toBe(true)
-  expect(most).toBeGreaterThan(1)
   expect(most).toBeLessThanOrEqual(4)
 })
 
