@@ -9,6 +9,19 @@ test('ids are 24 hex digits, unique, and sort by creation time', () => {
   expect(new Set(Array.from({ length: 1000 }, () => newId(0))).size).toBe(1000)
 })
 
+test('ids of one second sort by creation, also when the clock stands still or goes back by less than a second', () => {
+  const random = fc.nat({ max: 999 })
+  fc.assert(
+    fc.property(fc.array(random, { maxLength: 200 }), fc.nat(), (times, second) => {
+      const ids = times.map((ms) => newId(second * 1000 + ms))
+      expect(ids.toSorted()).toEqual(ids)
+      expect(ids.every(isId)).toBe(true)
+    }),
+  )
+  const many = Array.from({ length: 70_000 }, () => newId(1_800_000_000_999))
+  expect(new Set(many).size).toBe(70_000)
+})
+
 test('a token matches its hash, which does not contain the secret', () => {
   const token = newToken(0)
   const parsed = parseToken(token.text)

@@ -1,8 +1,22 @@
 import { hash as digest, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Returns a new id of 24 hex digits. The first eight are the epoch seconds, so that ids sort by creation time. */
+/** Ids of one second that a process can put in order. */
+const PLACES = 65_536
+const PLACES_PER_MS = 65
+
+/** Place of the last id within its second. */
+let last = { second: '', place: 0 }
+
+/**
+ * Returns a new id of 24 hex digits. The first eight are the epoch seconds, and the next four the place within the second. Ids of one process sort by
+ * creation, up to 65,536 in a second; those of several processes sort by their clocks. The rest is random.
+ */
 export function newId(now: number): string {
-  return firstId(now) + randomBytes(8).toString('hex')
+  const second = firstId(now)
+  const byClock = Math.max(0, Math.floor(now) % 1000) * PLACES_PER_MS
+  const place = second === last.second ? Math.min(Math.max(byClock, last.place + 1), PLACES - 1) : byClock
+  last = { second, place }
+  return second + place.toString(16).padStart(4, '0') + randomBytes(6).toString('hex')
 }
 
 /** Returns the prefix that sorts before all ids of this second and later, and after all earlier ids. */
