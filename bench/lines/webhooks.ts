@@ -102,8 +102,8 @@ async function untilBuilt({ client }: FakeStack, count: number): Promise<void> {
     const [delivery] = (await client.deliveries.list({ query: { status: 'received', limit: 1 } })).items
     // The calls of one moment get their ids and their numbers in different orders.
     const newest = (await client.builds.list({ query: { limit: 20 } })).items
-    if (delivery === undefined && newest.every(({ finishedAt }) => finishedAt !== undefined)) {
-      const built = Math.max(...newest.map(({ number = 0 }) => number))
+    if (delivery === undefined && newest.length > 0 && newest.every(({ finishedAt }) => finishedAt !== undefined)) {
+      const built = Math.max(...newest.map(({ number }) => number))
       if (built < count) throw new Error(`${built} builds for ${count} calls`)
       return
     }
