@@ -2,6 +2,7 @@
  * The HTTP calls of a check: only to the hosts of the context and to addresses that are not blocked, without redirects, and with limits of time and
  * bytes. The answers stay in this process.
  */
+import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
@@ -67,7 +68,7 @@ const MAX_BYTES = 1_048_576
 
 export function openDialer({ hosts, mayUseLoopback, caFile, tls, signal, proxy = standardProxy() }: DialOptions): Dialer {
   const admitted = new Set(hosts)
-  const context = tls === undefined && caFile !== undefined ? secureContextWith(caFile) : undefined
+  const context = tls === undefined && caFile !== undefined ? secureContextWith({ ca: readFileSync(caFile, 'utf8') }) : undefined
   const proxyEnv = { HTTP_PROXY: proxy.http, HTTPS_PROXY: proxy.https }
   const lookup = guardedLookup((address) => isBlocked(address, mayUseLoopback))
   return {

@@ -1,8 +1,7 @@
 /** Certificates for the connection to the coordinator, read from files that may change while the runner runs. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import tls from 'node:tls'
-import { fault, hasCode, hostOf, type TlsOptions } from '@windlass/kit'
+import { fault, hasCode, hostOf, secureContextWith, type TlsOptions } from '@windlass/kit'
 
 export interface TlsFileOptions {
   /** URL of the GitLab server. */
@@ -62,9 +61,9 @@ function contextOf({ ca, cert, key }: TlsFiles): TlsOptions {
   if (ca === undefined && cert === undefined) return {}
   try {
     return {
-      context: tls.createSecureContext({
+      context: secureContextWith({
         minVersion: 'TLSv1.2',
-        ...(ca !== undefined && { ca: [...tls.getCACertificates('default'), ca] }),
+        ...(ca !== undefined && { ca }),
         ...(cert !== undefined && key !== undefined && { cert, key }),
       }),
     }
