@@ -4,7 +4,6 @@
  */
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { Socket } from 'node:net'
 import { newJob, patchTrace, record, refuse, updateJob, uploadArtifacts, type FakeJob, type JobPayload } from './fake-jobs.ts'
 import {
   recordRequest,
@@ -85,7 +84,6 @@ class Fake implements FakeCoordinator {
   readonly jobs = new Map<number, FakeJob>()
   lastUpdate = 'first'
   readonly #options: FakeCoordinatorOptions
-  readonly #sockets = new Set<Socket>()
   readonly #queue: FakeJob[] = []
   readonly #held = new Set<() => void>()
   readonly #prepared = new Map<Route, Prepared[]>()
@@ -152,10 +150,6 @@ class Fake implements FakeCoordinator {
     const listener = (request: IncomingMessage, response: ServerResponse): void =>
       void this.#serve(request, response).catch(() => response.destroy())
     const server = tls === undefined ? createHttpServer(listener) : createHttpsServer({ ...tls }, listener)
-    server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket)
-      socket.on('close', () => this.#sockets.delete(socket))
-    })
     this.#server = server
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -169,7 +163,7 @@ class Fake implements FakeCoordinator {
     const server = this.#server
     this.#server = undefined
     const closed = new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())))
-    for (const socket of this.#sockets) socket.destroy()
+    server?.closeAllConnections()
     for (const release of this.#held) release()
     await closed
   }

@@ -1,5 +1,6 @@
 /** Requests to the fake coordinator as tests see them, and answers that tests prepare. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { parseJson } from '@windlass/kit'
 
 export interface RecordedRequest {
   /** Wall time of the end of the request, epoch milliseconds. */
@@ -79,15 +80,7 @@ export async function recordRequest(request: IncomingMessage, basePath: string):
     query: url.searchParams,
     headers: request.headers,
     bytes,
-    json: toJson(bytes),
-  }
-}
-
-function toJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
+    json: parseJson(bytes.toString('utf8')),
   }
 }
 

@@ -1,3 +1,5 @@
 export { openCoordinator, type Coordinator, type CoordinatorOptions } from './coordinator/client.ts'
-export { openFeed, type Feed, type FeedOptions, type ReceivedJob, type RunnerEntry } from './coordinator/feed.ts'
-export { openTraceSender, type TraceSender, type TraceSenderOptions } from './coordinator/trace-sender.ts'
+export { runRotation, type RotationOptions } from './coordinator/rotation.ts'
+export { openTlsSource, type TlsFileOptions, type TlsSource } from './coordinator/tls-files.ts'
+export { openFeed, type Feed, type FeedOptions, type ReceivedJob, type RunnerEntry } from './feed/feed.ts'
+export { openTraceSender, type TraceSender, type TraceSenderOptions } from './trace/trace-sender.ts'

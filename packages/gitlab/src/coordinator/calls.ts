@@ -40,7 +40,6 @@ export interface ApiCall {
 export interface ApiAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  readonly text: string
   /** Parsed body; undefined if it is not JSON by its type or its text. */
   readonly json: unknown
   /** True if an earlier try of the same call got an answer that is retried, so the server may have carried it out. */
@@ -164,12 +163,12 @@ async function once(
       return new Error(`the answer is larger than ${maxBytes} bytes`)
     })
     const { statusCode: status = 0, statusMessage = '' } = response
-    const message = errorMessage(status, statusMessage, text)
+    const parsed = parseJson(text)
+    const message = errorMessage(status, statusMessage, text, parsed)
     return {
       status,
       headers: response.headers,
-      text,
-      json: isJson(response.headers) ? parseJson(text) : undefined,
+      json: isJson(response.headers) ? parsed : undefined,
       isRepeated: n > 1,
       isPushedBack: n > 1 || isRetried(status),
       correlationId: single(response.headers['x-request-id']) ?? requestId,

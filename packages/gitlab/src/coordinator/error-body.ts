@@ -9,15 +9,18 @@ const ErrorBody = z.object({
   message: z.union([z.string(), z.record(z.string(), z.union([z.string(), z.array(z.string())]))]),
 })
 
-/** Returns the message of an error body. Undefined if it says no more than the status, or is not understood. */
-export function errorMessage(status: number, statusText: string, body: string): string | undefined {
-  const text = jsonMessage(body) ?? xmlMessage(body)
+/**
+ * Returns the message of an error body. Undefined if it says no more than the status, or is not understood. `json` is the parsed body, for a caller that
+ * needs it too.
+ */
+export function errorMessage(status: number, statusText: string, body: string, json = parseJson(body)): string | undefined {
+  const text = jsonMessage(json) ?? xmlMessage(body)
   if (text === undefined || text === '' || text === `${status} ${statusText}`) return undefined
   return text.slice(0, MAX_CHARS)
 }
 
-function jsonMessage(body: string): string | undefined {
-  const parsed = ErrorBody.safeParse(parseJson(body))
+function jsonMessage(json: unknown): string | undefined {
+  const parsed = ErrorBody.safeParse(json)
   if (!parsed.success) return undefined
   const { message } = parsed.data
   if (typeof message === 'string') return message

@@ -1,8 +1,8 @@
 /** The end of a trace: what is left of it, and the final state with its checksum, until the server has both. */
 import type { Clock, Logger } from '@windlass/kit'
-import type { Coordinator } from './client.ts'
-import type { FailureReason } from './failure-reasons.ts'
-import type { JobReply } from './job-update.ts'
+import type { Coordinator } from '../coordinator/client.ts'
+import type { FailureReason } from '../coordinator/failure-reasons.ts'
+import type { JobReply } from '../coordinator/job-update.ts'
 import type { TraceDelivery } from './trace-delivery.ts'
 import type { TraceSpool } from './trace-spool.ts'
 

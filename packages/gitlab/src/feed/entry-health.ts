@@ -1,6 +1,6 @@
 /** When a runner entry may be polled again after bad answers. */
 import { backoffMs } from '@windlass/kit'
-import type { JobRequestResult } from './job-request.ts'
+import type { JobRequestResult } from '../coordinator/job-request.ts'
 
 export interface HealthLimits {
   /** Number of refusals in a row after which the entry is paused. Default: 3. */

@@ -1,5 +1,5 @@
 /** Sends the bytes of a trace in order: what was sent, what the server has, and what it wants again. */
-import type { JobReply, PatchTrace } from './job-update.ts'
+import type { JobReply, PatchTrace } from '../coordinator/job-update.ts'
 import type { TraceSpool } from './trace-spool.ts'
 
 /** Largest patch that the server accepts. Bytes. */

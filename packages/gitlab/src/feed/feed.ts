@@ -5,7 +5,7 @@
 import type { Clock, Logger } from '@windlass/kit'
 import type { Job } from '../job/payload.ts'
 import { FeedEntry, type EntryState, type RunnerEntry } from './feed-entry.ts'
-import type { JobRequestResult } from './job-request.ts'
+import type { JobRequestResult } from '../coordinator/job-request.ts'
 
 export type { EntryState, RunnerEntry } from './feed-entry.ts'
 

@@ -56,6 +56,19 @@ async function open(options: FakeCoordinatorOptions & { readonly sender?: Partia
   return { fake, job, sender, clock, calls, log }
 }
 
+/** Appends one chunk after the other. After each, time passes and pending I/O has its turns. */
+async function appendAll(
+  { sender, clock }: Setup,
+  chunks: readonly Uint8Array[],
+  { everyMs, ioTurns }: { readonly everyMs: number; readonly ioTurns: number },
+): Promise<void> {
+  for (const chunk of chunks) {
+    sender.append(chunk)
+    clock.advance(everyMs)
+    await turns(ioTurns)
+  }
+}
+
 /** Ends the job, and advances the clock until its end is delivered. */
 async function finish(
   { sender, clock }: Pick<Setup, 'sender' | 'clock'>,
@@ -99,11 +112,7 @@ test('any cut of the trace into chunks arrives as the same bytes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 }), async (chunks) => {
       const setup = await open()
-      for (const chunk of chunks) {
-        setup.sender.append(chunk)
-        setup.clock.advance(2_000)
-        await turns(3)
-      }
+      await appendAll(setup, chunks, { everyMs: 2_000, ioTurns: 3 })
       expect(await finish(setup, { state: 'success' })).toEqual({ type: 'delivered' })
       expect(Buffer.compare(setup.job.trace, Buffer.concat(chunks))).toBe(0)
       expect(setup.job.violations).toEqual([])
@@ -372,11 +381,7 @@ test('delivers the same bytes whatever happens to single requests', async () => 
         const setup = await open()
         setup.fake.next('trace', ...trace)
         setup.fake.next('update', ...update)
-        for (const chunk of chunks) {
-          setup.sender.append(chunk)
-          setup.clock.advance(3_000)
-          await turns(5)
-        }
+        await appendAll(setup, chunks, { everyMs: 3_000, ioTurns: 5 })
         expect(await finish(setup, { state: 'success' })).toEqual({ type: 'delivered' })
         expect(Buffer.compare(setup.job.trace, Buffer.concat(chunks))).toBe(0)
         expect(setup.job.final).toMatchObject({ state: 'success' })

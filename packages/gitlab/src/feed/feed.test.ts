@@ -3,7 +3,7 @@ import { manualClock, type ManualClock } from '@windlass/kit'
 import type { FakeCoordinator, FakeCoordinatorOptions } from '../../../../e2e/gitlab/support/fake-coordinator.ts'
 import { openFeed, type Feed, type FeedLimits, type RunnerEntry } from './feed.ts'
 import { Job } from '../job/payload.ts'
-import type { JobRequestResult } from './job-request.ts'
+import type { JobRequestResult } from '../coordinator/job-request.ts'
 import { advanceUntil, keptLog, openPair, turns } from '../../../../e2e/gitlab/support/coordinator-pair.ts'
 
 interface Setup {

@@ -4,10 +4,10 @@
  * A server that is down only delays the trace.
  */
 import type { Clock, Logger } from '@windlass/kit'
-import type { Coordinator } from './client.ts'
-import { reportedReason, type FailureReason } from './failure-reasons.ts'
+import type { Coordinator } from '../coordinator/client.ts'
+import { reportedReason, type FailureReason } from '../coordinator/failure-reasons.ts'
 import { deliverFinal, type Delivery, type FinalState } from './final-update.ts'
-import type { JobReply } from './job-update.ts'
+import type { JobReply } from '../coordinator/job-update.ts'
 import { openTraceDelivery, PATCH_BYTES } from './trace-delivery.ts'
 import { openTraceSpool } from './trace-spool.ts'
 

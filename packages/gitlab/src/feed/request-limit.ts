@@ -1,5 +1,5 @@
 /** Adaptive number of requests that a runner entry makes at the same time. Rule of the runner of GitLab. */
-import type { JobRequestResult } from './job-request.ts'
+import type { JobRequestResult } from '../coordinator/job-request.ts'
 
 /** Returns the limit after an answer: jobs raise it, empty answers lower it slowly, and a busy server halves it. Between 1 and `max`. */
 export function requestLimitAfter(

@@ -1,7 +1,7 @@
 /** One runner entry in the feed: its jobs, its requests and its health. */
 import type { Logger } from '@windlass/kit'
 import { HEALTHY, healthAfter, type HealthLimits } from './entry-health.ts'
-import type { JobRequestResult } from './job-request.ts'
+import type { JobRequestResult } from '../coordinator/job-request.ts'
 import { requestLimitAfter } from './request-limit.ts'
 
 export interface RunnerEntry extends HealthLimits {
