@@ -104,6 +104,8 @@ test('an engineer sees what builds wait for and raises the capacity, with the ke
   await page.keyboard.type('30')
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'Waiting builds' }).waitFor({ state: 'detached' })
+  // The button that opened the dialog is gone, so the content has the focus, and the next Tab goes on in it.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main')
   await page.keyboard.press('Tab')
   await expectFocus(page)
   expect(opened.seen).toEqual([])

@@ -12,6 +12,7 @@ import { onReturn } from './server/away.ts'
 import { startPatching } from './server/patch.ts'
 import { queryClient } from './server/query-client.ts'
 import { watchVisibility } from './server/stream.ts'
+import { watchLostFocus } from './shell/lost-focus.ts'
 import { listenToKeys } from './shell/shortcuts.ts'
 
 const root = document.querySelector('#root')
@@ -20,6 +21,7 @@ if (root === null) throw new Error('The document has no element with the id root
 startPatching()
 watchVisibility()
 listenToKeys()
+watchLostFocus()
 onReturn(() => void queryClient.invalidateQueries())
 
 createRoot(root).render(

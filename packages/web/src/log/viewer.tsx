@@ -152,7 +152,9 @@ export function LogViewer({
       select(step > 0 ? to + 1 : Math.max(0, from - 1), state.marked !== undefined)
     },
     copy: () => void copy(),
-    isInView: () => viewer.current?.contains(document.activeElement) === true || document.activeElement === document.body,
+    // The keys of the log also work while the whole content has the focus.
+    isInView: () =>
+      viewer.current?.contains(document.activeElement) === true || document.activeElement?.contains(viewer.current) === true,
   })
 
   return (

@@ -15,7 +15,6 @@ export interface PageProps {
 
 export function Page({ title, heading, favicon = 'windlass', actions, children }: PageProps): ReactElement {
   useTab(title, favicon)
-  useFoundFocus()
   return (
     <main id="main" className={styles['page']} tabIndex={-1}>
       <div className={styles['head']}>
@@ -25,25 +24,6 @@ export function Page({ title, heading, favicon = 'windlass', actions, children }
       {children}
     </main>
   )
-}
-
-/** Time for what closes at a change of screens to give the focus back. Milliseconds. */
-const FOCUS_MS = 100
-let isFirst = true
-
-/** Gives the focus to the content if a change of screens has removed what had it, so that the next Tab starts there. */
-function useFoundFocus(): void {
-  useEffect(() => {
-    // A page that has just been loaded starts at its top.
-    if (isFirst) {
-      isFirst = false
-      return undefined
-    }
-    const timer = setTimeout(() => {
-      if (document.activeElement === document.body) document.querySelector<HTMLElement>('#main')?.focus({ preventScroll: true })
-    }, FOCUS_MS)
-    return () => clearTimeout(timer)
-  }, [])
 }
 
 /** Shows a title and an icon in the tab of the browser. */
