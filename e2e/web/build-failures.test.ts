@@ -211,7 +211,7 @@ test('names the first red build since the last green one, with the builds and co
   await using opened = await web.open()
   const { page } = opened
   await page.goto(`/builds/${last.id}`)
-  await page.getByText(`first red since #${first.number} (4 builds, 2 commits)`).waitFor()
+  await page.getByText(`failing since #${first.number} (4 builds, 2 commits)`).waitFor()
   await page.goto(`/builds/${first.id}`)
   await page.getByText(`first red after #${green.number}`).waitFor()
 })

@@ -222,7 +222,7 @@ test('m tells the end of a build from a hidden tab, and explains a permission th
   await page.getByText('The browser blocks notifications of this site.').waitFor()
   await page.evaluate(() => Object.assign(Notification, { permission: 'granted' }))
   await page.keyboard.press('m')
-  await page.getByText(`This browser tells when #${build.number} ends`).waitFor()
+  await page.getByText(`You will be notified when #${build.number} ends`).waitFor()
   await page.evaluate(() => {
     Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
     document.dispatchEvent(new Event('visibilitychange'))
@@ -260,6 +260,7 @@ test('the log and the end of every attempt can be reached, and a lost one says w
   await page.getByText('from the second attempt').waitFor()
   await page.getByRole('combobox', { name: 'Attempt' }).selectOption('1')
   await page.getByText('from the first attempt').waitFor()
+  await page.getByText('from the second attempt').waitFor({ state: 'detached' })
   await page.getByRole('region', { name: 'Step test' }).getByText('Node 10.0.3.7 is gone.').waitFor()
   expect(page.url()).toContain('attempt=1')
   expect(seen).toEqual([])

@@ -101,7 +101,7 @@ test('from Debug on a failed build to a prompt in its container; Ctrl-C, colors,
   await sees(frame, /^written in an editor$/m)
 
   const card = page.getByRole('region', { name: 'Held step flaky' })
-  await card.getByRole('button', { name: 'Again' }).click()
+  await card.getByRole('button', { name: 'Retry' }).click()
   await running.engine.ended
   expect(await server.admin.builds.get(running.buildId)).toMatchObject({
     status: 'success',
@@ -115,7 +115,7 @@ test('from Debug on a failed build to a prompt in its container; Ctrl-C, colors,
   await page.waitForURL((url) => url.pathname.endsWith('/debug') && !url.pathname.includes(running.buildId))
   await using third = await startDockerEngine(server, tools)
   await page.getByText('instead of the step').waitFor({ timeout: WAIT_MS })
-  await card.getByRole('button', { name: 'Go on' }).click()
+  await card.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('when the step has ended, since').waitFor({ timeout: WAIT_MS })
   await card.getByRole('button', { name: 'Fail' }).click()
   await third.engine.ended

@@ -67,7 +67,7 @@ test('the first account needs the printed code; guesses get one sentence and are
     await using opened = await openPage(web.browser, { url: server.url })
     const { page } = opened
     await page.goto('/')
-    await page.getByText('Nobody has set this server up.').waitFor()
+    await page.getByText('This server is not set up yet.').waitFor()
     const code = page.getByLabel('Set-up code')
     const sentences = new Set<string>()
     const said = page.locator('[aria-invalid="true"] + p')

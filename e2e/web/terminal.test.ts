@@ -130,7 +130,7 @@ test('a terminal survives reload and a restart of the server, is seen by a secon
     await terminals.getByText('The role developer is needed to set breakpoints and open terminals').waitFor()
     expect(await closed.page.locator('iframe').count()).toBe(0)
     const card = closed.page.getByRole('region', { name: 'Held step install' })
-    expect(await card.getByRole('button', { name: 'Go on' }).getAttribute('aria-disabled')).toBe('true')
+    expect(await card.getByRole('button', { name: 'Continue' }).getAttribute('aria-disabled')).toBe('true')
     expect(seen).toEqual([])
   } finally {
     await again.close()
@@ -150,7 +150,7 @@ test('a paste of several lines asks first, and is bracketed for a program that w
   await paste(frame, 'rm -rf a\nrm -rf b')
   const question = frame.getByRole('dialog', { name: 'Paste 2 lines?' })
   await question.getByText('rm -rf b').waitFor()
-  await question.getByRole('button', { name: 'Leave it' }).click()
+  await question.getByRole('button', { name: 'Cancel' }).click()
   await paste(frame, 'a\u001B[201~\nb')
   await question.getByRole('button', { name: 'Paste' }).click()
   await expect.poll(() => shell.keys()).toBe('\u001B[200~one line\u001B[201~\u001B[200~a[201~\rb\u001B[201~')
@@ -199,9 +199,9 @@ test('the buttons of a held step ask the engine for what they say', async () => 
   await card.getByText('The role developer is enough').waitFor()
   for (const [label, action] of [
     ['15 minutes more', 'extend'],
-    ['Again', 'retry'],
+    ['Retry', 'retry'],
     ['Fail', 'fail'],
-    ['Go on', 'continue'],
+    ['Continue', 'continue'],
   ] as const) {
     await card.getByRole('button', { name: label }).click()
     expect(await held.next('debug-continue')).toMatchObject({ step: 'install', action })

@@ -457,6 +457,9 @@ test('several servers require PostgreSQL and a shared volume; Ingress and TLS de
   const server = (values: object): Promise<string> => renderServer(values).then(() => 'rendered', String)
   expect(await server({ replicas: 2 })).toContain('requires PostgreSQL')
   expect(await server({ replicas: 2, database: { url: 'postgres://x' } })).toContain('requires a shared volume')
+  expect(await server({ replicas: 2, database: { url: 'postgres://x' }, persistence: { enabled: false } })).toContain(
+    'requires a shared volume',
+  )
   const several = await renderServer({
     replicas: 2,
     database: { urlSecretKeyRef: REFERENCE },

@@ -281,8 +281,10 @@ export const Whoami = z.object({
   id: z.string(),
   name: z.string(),
   role: z.string().optional(),
-  /** Id of the project -> role in it. */
+  /** Name of the project -> role in it. */
   projects: z.record(z.string(), z.string()).optional(),
+  /** Name of the pipeline -> role for it. */
+  pipelines: z.record(z.string(), z.string()).optional(),
   /** Absent for everything that the role allows. */
   scopes: z.array(z.string()).optional(),
   /** The user or service account that the credential acts for. */

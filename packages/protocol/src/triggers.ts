@@ -282,7 +282,10 @@ export type RuleResult = z.infer<typeof RuleResult>
 
 /** What a trigger does with an event. It builds if `reason` is absent. */
 export const TriggerVerdict = z.object({
+  /** Name of the pipeline at the time of the event. */
   pipeline: z.string(),
+  /** Absent in verdicts of earlier versions. */
+  pipelineId: Id.optional(),
   trigger: z.string(),
   reason: NoBuildReason.optional(),
   message: z.string().optional(),

@@ -21,7 +21,7 @@ const NO_SOURCES = '# Name a Debian mirror here to install packages.\n'
 
 /** Files that name the day or the mirror of the build. */
 const REWRITTEN: Replacements = new Map<string, (content: Buffer) => string>([
-  // The third field is the day of the last change of a password. Nobody has one.
+  // The third field is the day of the last change of a password. The image has no passwords.
   ['etc/shadow', (content) => content.toString().replaceAll(/^([^:]*:[^:]*):\d+:/gm, '$1:1:')],
   ['etc/apt/sources.list.d/debian.sources', () => NO_SOURCES],
 ])

@@ -19,6 +19,8 @@ const Config = z.object({
   }),
   rootfs: z.object({ diff_ids: z.array(z.string()) }),
 })
+/** The first bytes of data that gzip has compressed. */
+const GZIP = Buffer.from([0x1f, 0x8b])
 const Manifest = z.array(z.object({ Config: z.string(), RepoTags: z.array(z.string()).nullable(), Layers: z.array(z.string()) }))
 
 export type ImageConfig = z.infer<typeof Config>
@@ -49,6 +51,11 @@ export async function readSavedImages(path: string): Promise<SavedImage[]> {
   return Manifest.parse(read('manifest.json')).map(({ Config: configName, RepoTags, Layers }) => {
     const config = Config.parse(read(configName))
     const layers = Layers.map((name, at) => ({ diffId: config.rootfs.diff_ids[at] ?? name, tar: rangeOf(name) }))
+    for (const { tar } of layers)
+      if (readRange({ ...tar, size: Math.min(2, tar.size) }).equals(GZIP))
+        throw new Error(
+          `${path} has compressed layers, as Docker writes them with the containerd image store; turn that store off`,
+        )
     return { reference: RepoTags?.[0] ?? '', config, layers }
   })
 }

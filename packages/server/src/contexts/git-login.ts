@@ -3,6 +3,7 @@
  * rotate: the forge may accept each only once. One server at a time asks for a new one, and keeps the old one until the new one is stored.
  */
 import { attempt, defined, fault, parseJson, retry, ticks } from '@windlass/kit'
+import { shellWord } from '@windlass/plan'
 import {
   AppForge,
   isFinalRefusal,
@@ -177,7 +178,7 @@ async function requestTokens(app: App, name: string, data: ReturnType<typeof ope
   const code = readRefusal(json)
   if (code === undefined || !isFinalRefusal(code) || (answer.problem !== undefined && answer.mayRetry))
     return toFailure(answer, target.hostname, code)
-  const command = `windlass connect git ${name} --forge ${forge} --url ${url} --oauth-app ${id}`
+  const command = `windlass connect git ${shellWord(name)} --forge ${forge} --url ${shellWord(url)} --oauth-app ${shellWord(id)}`
   const problem = `${target.hostname} refuses to renew the token (${code}). Connect again: \`${command}\`.`
   return { problem, afterMs: REFUSED_MS, isRefused: true }
 }

@@ -2,7 +2,7 @@
 import { defined } from '@windlass/kit'
 import type { EventName } from '@windlass/protocol'
 import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
-import { at, joined, list, readRef, splitRepo, text } from './fields.ts'
+import { at, flag, joined, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
 import { isSame } from './signature.ts'
@@ -30,9 +30,16 @@ export const azure: ForgeReader = {
       return list(resource, 'refUpdates')
         .slice(0, MAX_UPDATES)
         .map((update) => readUpdate(resource, repo, update))
+    if (isOldComment(at(resource, 'comment'))) return [unsupported('an edited or deleted comment')]
     const names = namesOf(type, body)
     return [names === undefined ? unsupported(type) : readPullRequest(body, repo, names)]
   },
+}
+
+/** Azure DevOps reports changes of a comment like a new one. */
+function isOldComment(comment: unknown): boolean {
+  const [written, changed] = [text(comment, 'publishedDate'), text(comment, 'lastContentUpdatedDate')]
+  return flag(comment, 'isDeleted') === true || (written !== undefined && changed !== undefined && written !== changed)
 }
 
 function readUpdate(resource: unknown, { repo, facts }: EventRepo, update: unknown): ReadEvent {

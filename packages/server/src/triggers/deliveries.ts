@@ -82,14 +82,14 @@ function readCursor(text: string): { receivedAt: number; id: string } {
 /** Only headers that say what the event is are stored. */
 const Headers = z.record(z.string(), z.string())
 
-/** Names of the pipelines whose verdicts the caller may see; undefined for all. */
+/** Ids and names of the pipelines whose verdicts the caller may see; undefined for all. */
 type Seen = ReadonlySet<string> | undefined
 
 async function seenPipelines(app: App, rows: readonly Pick<DeliveryRow, 'id'>[], places: Places | undefined): Promise<Seen> {
   if (places === undefined) return undefined
   const deliveryIds = rows.map(({ id }) => id)
   const pipelines = await listPipelinesOfDeliveries(app.store.query, { deliveryIds, places })
-  return new Set(pipelines.map(({ name }) => name))
+  return new Set(pipelines.flatMap(({ id, name }) => [id, name]))
 }
 
 /** Returns a delivery with the verdicts of its triggers and its body. Throws `not-found`, also for one that no trigger of the places was judged for. */
@@ -188,5 +188,5 @@ function toDelivery(row: DeliveryHead, { webhook, seen }: { webhook: string | un
 
 function seenVerdicts(row: Pick<DeliveryRow, 'verdicts'>, seen: Seen): TriggerVerdict[] {
   const verdicts = readVerdicts(row)
-  return seen === undefined ? verdicts : verdicts.filter(({ pipeline }) => seen.has(pipeline))
+  return seen === undefined ? verdicts : verdicts.filter(({ pipeline, pipelineId }) => seen.has(pipelineId ?? pipeline))
 }

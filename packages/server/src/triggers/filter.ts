@@ -1,5 +1,5 @@
 /** Filters of triggers on texts: branches, target branches and comments. */
-import { checkPattern, matchesPattern, PatternError, toRegexParts } from '@windlass/plan'
+import { checkPattern, matchesPattern, toRegexParts } from '@windlass/plan'
 import { checkGlob, matchingAlternative, readGlob } from './glob.ts'
 
 /** Returns true if the text matches `/pattern/flags` or a glob. Throws `PatternError` for a filter that cannot be used. */
@@ -20,10 +20,4 @@ export function checkFilter(filter: string): void {
 /** `g` and `y` change where a JavaScript expression continues, not what it matches. */
 function withoutState(flags: string): string {
   return flags.replaceAll(/[gy]/g, '')
-}
-
-/** Returns the message of an unusable filter. Throws other errors. */
-export function problemOf(error: unknown): string {
-  if (error instanceof PatternError) return error.message
-  throw error
 }

@@ -78,7 +78,12 @@ const CHECKS: Readonly<Record<TriggerRule, Check>> = {
     if (!trigger.pullRequestAllowForkEvents)
       return { ...no(`${from}, and the trigger does not allow forks.`), value: 'a fork', pattern: 'no fork' }
     // The build, and with it the approval, is for one commit. A branch could move before it is cloned.
-    if (!isCommit(revision)) return no(`${from}, and its commit is not known. The webhook must also report pull requests.`)
+    if (!isCommit(revision))
+      return no(
+        comment === undefined
+          ? `${from}, and the forge names only a part of its commit, so the build cannot be approved.`
+          : `${from}, and its commit is not known. The webhook must also report pull requests.`,
+      )
     const [who, mayWrite] =
       comment === undefined ? ['its author', pullRequest.authorMayWrite] : ['the author of the comment', comment.authorMayWrite]
     if (mayWrite === true) return yes(`${from}, and ${who} may write to the repository.`)

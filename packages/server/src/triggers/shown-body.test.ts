@@ -16,6 +16,11 @@ test('masks the values of secret fields and the logins of URLs', () => {
   })
 })
 
+test('masks what is nested more deeply than any forge does', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  expect(showBody(`{"secret":"hunter2","deep":${deep}}`)).toContain('*****')
+})
+
 test('masks secret fields in any spelling, also numbers', () => {
   const names = [
     'accessToken',

@@ -16,7 +16,7 @@ import { conclude } from './judge.ts'
 export interface Judged {
   readonly delivery: DeliveryRow
   /** The stored trigger, with the name of its pipeline. */
-  readonly trigger: { readonly id: string; readonly pipeline: string; readonly name: string }
+  readonly trigger: { readonly id: string; readonly pipeline: string; readonly pipeline_id: string; readonly name: string }
   readonly rules: readonly RuleResult[]
   /** Set if the changed files matter and the forge, which knows them, is away. */
   readonly away?: string
@@ -29,7 +29,7 @@ export interface Judged {
 /** Starts the build of a trigger unless a rule does not hold or the event was built already. Returns what became of it. */
 export async function startJudged(app: App, of: Judged): Promise<TriggerVerdict> {
   const { trigger, rules, away } = of
-  const judged = { pipeline: trigger.pipeline, trigger: trigger.name, rules: [...rules] }
+  const judged = { pipeline: trigger.pipeline, pipelineId: trigger.pipeline_id, trigger: trigger.name, rules: [...rules] }
   const about = { ...judged, ...conclude(rules) }
   if (about.reason !== undefined && away === undefined) return about
   const key = firingKey(of)

@@ -83,7 +83,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     { label: 'Copy the id', onChoose: () => void copyAndTell(build.id, 'the id') },
   ]
   const notice: MenuEntry = {
-    label: isWatched ? 'Do not tell me when it ends' : 'Tell me when it ends',
+    label: isWatched ? 'Do not notify me when it ends' : 'Notify me when it ends',
     keys: 'm',
     off: isFinal ? 'The build has ended.' : undefined,
     isMarked: isWatched,

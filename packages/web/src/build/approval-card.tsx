@@ -88,8 +88,8 @@ function Card({ build, approval }: { readonly build: Build; readonly approval: A
   return (
     <section className={styles['approval']} aria-label={`Approval of ${what}`}>
       <h2>
-        Needs approval: <bdi>{what}</bdi> waits since {formatMoment(approval.waitingSince, now)}, for{' '}
-        {formatSpan(approval.expiresAt - now)} more.
+        Needs approval: <bdi>{what}</bdi>, waiting since {formatMoment(approval.waitingSince, now)}, expires in{' '}
+        {formatSpan(approval.expiresAt - now)}.
       </h2>
       {item !== undefined && item.next.length > 0 && (
         <p>

@@ -35,7 +35,7 @@ function Relations({ id }: { readonly id: string }): ReactElement | null {
       {restartOf !== undefined && <Link href={paths.build(restartOf.id)}>repeats #{restartOf.number}</Link>}
       {firstRed !== undefined && red !== undefined && firstRed.id !== id && (
         <span>
-          first red since <Link href={paths.build(firstRed.id)}>#{firstRed.number}</Link> ({plural(red.builds, 'build')},{' '}
+          failing since <Link href={paths.build(firstRed.id)}>#{firstRed.number}</Link> ({plural(red.builds, 'build')},{' '}
           {plural(red.commits, 'commit')})
         </span>
       )}

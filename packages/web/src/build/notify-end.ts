@@ -1,4 +1,4 @@
-/** Tells the end of builds from a tab that is hidden. */
+/** Notifies of the end of builds, from a tab that may be hidden. */
 import { describeBuild, isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import { client } from '../server/client.ts'
@@ -6,25 +6,26 @@ import { createStore, useStore } from '../server/store.ts'
 import { keepStreamOpen, observeStream } from '../server/stream.ts'
 import { tell } from '../shell/toasts.tsx'
 
-/** Ids of the builds whose end is told, with the function that ends this. */
+/** Ids of the builds that the user is notified of, with the function that ends this. */
 const watched = createStore<ReadonlyMap<string, () => void>>(new Map())
 
-/** Returns true while the end of a build is told. */
+/** Returns true while the user will be notified of the end of a build. */
 export function useIsWatched(id: string): boolean {
   return useStore(watched).has(id)
 }
 
-/** Begins to tell the end of a build, or stops it. Asks the browser for the permission first. */
+/** Begins to watch for the end of a build, or stops. Asks the browser for the permission first. */
 export async function toggleEndNotice(build: Build): Promise<void> {
   const stop = watched.get().get(build.id)
   if (stop !== undefined) {
     stop()
-    tell({ text: `The end of #${build.number} is not told any more.` })
+    tell({ text: `You will not be notified when #${build.number} ends.` })
     return
   }
   const refusal = isFinalBuild(build.status) ? 'The build has ended.' : await askPermission()
-  if (refusal === undefined) watch(build)
-  tell({ text: refusal ?? `This browser tells when #${build.number} ends, as long as the tab stays open.` })
+  // A second press may have been faster while the browser asked.
+  if (refusal === undefined && !watched.get().has(build.id)) watch(build)
+  tell({ text: refusal ?? `You will be notified when #${build.number} ends, while this tab stays open.` })
 }
 
 /** Returns why notifications are not possible. */
@@ -35,7 +36,7 @@ async function askPermission(): Promise<string | undefined> {
   if (permission === 'granted') return undefined
   return permission === 'denied'
     ? 'The browser blocks notifications of this site. Allow them in its settings for this address, then try again.'
-    : 'The browser was not allowed to show notifications, so the end is not told.'
+    : 'Notifications were not allowed.'
 }
 
 function watch({ id }: Build): void {

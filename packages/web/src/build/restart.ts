@@ -36,5 +36,9 @@ export function useRestart(build: Build): Restart {
     onError: tellProblem,
   })
   const open = isFinalBuild(build.status) ? undefined : 'The build has not ended yet.'
-  return { off: forbidden ?? open, isBusy: isPending, run: (input, placeOf = paths.build) => mutate({ input, placeOf }) }
+  const run: Restart['run'] = (input, placeOf = paths.build) => {
+    // A second press must not start a second build.
+    if (!isPending) mutate({ input, placeOf })
+  }
+  return { off: forbidden ?? open, isBusy: isPending, run }
 }

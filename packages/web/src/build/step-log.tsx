@@ -62,6 +62,7 @@ export function StreamLog({ build, stream, isOpen, opensAtProblem, nothing }: St
       <div className={styles['log']}>
         <Suspense fallback={<Loading what="the log" />}>
           <LogViewer
+            key={chosen.attempt}
             buildId={build.id}
             attempt={chosen.attempt}
             stream={stream}

@@ -37,8 +37,8 @@ function Cards({ build }: { readonly build: Build }): ReactElement {
 }
 
 const ACTIONS = [
-  ['continue', 'Go on'],
-  ['retry', 'Again'],
+  ['continue', 'Continue'],
+  ['retry', 'Retry'],
   ['fail', 'Fail'],
 ] as const satisfies readonly (readonly [DebugAction, string])[]
 

@@ -217,7 +217,7 @@ function RemovalDialog({ disk, onClose }: { readonly disk: Disk; readonly onClos
             <Button tone="danger" off={away} isBusy={remove.isPending} onClick={() => remove.mutate()}>
               Remove the disk
             </Button>
-            <Button onClick={onClose}>Leave it</Button>
+            <Button onClick={onClose}>Cancel</Button>
           </>
         )
       }

@@ -59,13 +59,15 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
   // Without changes of its own, the editor follows those of others.
   if (!isDirty && pipeline.revision > base.revision) show(pipeline)
   const save = useMutation({
-    mutationFn: (from: Pipeline) => savePipeline(from, { ...toInput(from, written), document: text }),
-    onSuccess: (saved) => {
+    // The document is a part of the call: the user can type while it is under way.
+    mutationFn: ({ from, document }: { readonly from: Pipeline; readonly document: string }) =>
+      savePipeline(from, { ...toInput(from, written), document }),
+    onSuccess: (saved, { document }) => {
       setBase(saved)
       setTheirs(undefined)
       setWritten(undefined)
-      // The server masks what must not be read again.
-      if (saved.document !== text) replace(saved.document)
+      // The server masks what must not be read again. What was typed since stays, as a change of what was saved.
+      if (saved.document !== document && text === document) replace(saved.document)
     },
     onError: async (error) => {
       if (isFault(error, 'conflict')) setTheirs(await client.pipelines.get(base.id).catch(() => undefined))
@@ -77,7 +79,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
   const off = useOff('change-pipelines')
   const whyNoSave = off ?? (isDirty ? undefined : 'Nothing has changed.')
   const start = (): void => {
-    if (whyNoSave === undefined && !save.isPending) save.mutate(base)
+    if (whyNoSave === undefined && !save.isPending) save.mutate({ from: base, document: text })
   }
   useShortcuts('Editor', [
     { keys: 'Ctrl+s', does: 'Save', run: start },
@@ -129,7 +131,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
           theirs={theirs}
           off={off}
           isBusy={save.isPending}
-          onKeepMine={() => save.mutate(theirs)}
+          onKeepMine={() => save.mutate({ from: theirs, document: text })}
           onTakeTheirs={() => take(theirs)}
           onGoOn={() => {
             setBase(theirs)

@@ -87,7 +87,7 @@ export function NewTokenDialog({ name, onClose }: DialogProps): ReactElement {
           <Button tone="danger" off={off} isBusy={renew.isPending} onClick={() => renew.mutate()}>
             Make a new token
           </Button>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
         </>
       }
     >

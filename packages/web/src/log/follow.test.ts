@@ -105,6 +105,54 @@ test('a followed stream has each line once, whatever its parts, repeats and left
   )
 })
 
+test('an unfinished line that is written again and again stays one line, whatever its bytes (W054)', async () => {
+  const stored = new Stored()
+  const source = new LineSource(stored.load, () => undefined)
+  let listen: (event: StreamEvent) => void = () => undefined
+  const follower = new Follower({
+    source,
+    loadLast: () => stored.load({ from: -1, count: 1 }, new AbortController().signal),
+    followBytes: (_, hear) => {
+      listen = hear
+      return () => undefined
+    },
+    now: () => 0,
+    ended: () => undefined,
+    failed: expect.unreachable,
+  })
+  await follower.start()
+  let offset = 0
+  const send = (text: string): void => {
+    const bytes = Buffer.from(text)
+    listen({ event: 'log', id: '1', data: { topic: 'log', offset, bytes: bytes.toString('base64') } })
+    offset += bytes.length
+  }
+  send('Downloading\n')
+  for (let n = 0; n < 600; n += 1) send(`\r${'#'.repeat(79)}`)
+  expect(source.total).toBe(2)
+  send('\nDone\n')
+  expect(source.total).toBe(3)
+  expect([0, 2].map((number) => source.lineAt(number)?.text)).toEqual(['Downloading', 'Done'])
+})
+
+test('a block that is read during a live log does not keep half of its last line (W054)', async () => {
+  const stored = new Stored()
+  stored.add('one\ntwo\nDownl')
+  const source = new LineSource(stored.load, () => undefined)
+  source.startTail(2)
+  source.grow(3)
+  source.want(0, 2, 1)
+  await settle()
+  const rest = Array.from({ length: 9_000 }, (_, n) => `line ${n}`)
+  stored.add(`oading done\n${rest.map((line) => `${line}\n`).join('')}`)
+  const toLine = (text: string): { text: string; style: ''; cut: number } => ({ text, style: '', cut: 0 })
+  source.addToTail([toLine('Downloading done')], 2)
+  source.addToTail(rest.map(toLine), 3)
+  source.want(0, 10, 1)
+  await settle()
+  expect([0, 1, 2, 3].map((number) => source.lineAt(number)?.text)).toEqual(['one', 'two', 'Downloading done', 'line 0'])
+})
+
 test('reads whole blocks once, and keeps at most 64 of them', async () => {
   const stored = new Stored()
   stored.add(Array.from({ length: BLOCK_LINES * 3 }, (_, n) => `${n}\n`).join(''))

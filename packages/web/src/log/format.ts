@@ -1,18 +1,5 @@
 /** Numbers, sizes and times of a log. */
 
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
-
-/** Formats a size, such as `3.9 MB`. */
-export function formatBytes(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1_000 && unit < UNITS.length - 1) {
-    value /= 1_000
-    unit += 1
-  }
-  return unit === 0 ? `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}` : `${value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`
-}
-
 /** Formats a number with separators. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en')

@@ -1,4 +1,5 @@
 /** Writes the text of a line into an element: text nodes and elements with classes, never markup. */
+import { formatBytes } from '@windlass/plan'
 import {
   codePointName,
   foreignHost,
@@ -10,7 +11,6 @@ import {
   type Theme,
   type Token,
 } from '@windlass/ansi'
-import { formatBytes } from './format.ts'
 import styles from './log.module.css'
 import type { Match } from './search.ts'
 import type { Line } from './source.ts'

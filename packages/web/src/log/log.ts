@@ -39,6 +39,8 @@ export class Log {
   #follower: Follower | undefined
   #isLive: boolean
   #isLoaded = false
+  /** What `open` was asked to mark. */
+  #wanted: readonly [number, number] | undefined
   #error: unknown
   #current = -1
   #seen = 0
@@ -83,6 +85,7 @@ export class Log {
 
   /** Reads the first and the marked lines, and follows a live stream. */
   async open(marked: readonly [number, number] | undefined): Promise<void> {
+    this.#wanted = marked
     const starts = new Set([0, marked === undefined ? 0 : marked[0] - (marked[0] % BLOCK_LINES)])
     const reads = [...starts].map((from) => this.#load({ from, count: BLOCK_LINES }, this.#abort.signal))
     try {
@@ -212,8 +215,15 @@ export class Log {
     return range === undefined ? undefined : readText((lines, signal) => this.#load(lines, signal), range, this.#abort.signal)
   }
 
+  /** Tries again what has failed: the start of the log or of its follower, or reads of lines. */
   retry(): void {
+    const hasFailed = this.#error !== undefined
     this.#error = undefined
+    if (hasFailed && this.#follower !== undefined) void this.#follower.start()
+    else if (hasFailed) {
+      this.#isLoaded = false
+      void this.open(this.#wanted)
+    }
     this.#source.retry()
   }
 

@@ -1,10 +1,10 @@
 /** What the server says about a stream as a whole: output that is missing. */
+import { formatBytes } from '@windlass/plan'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactElement } from 'react'
 import { queries } from '../server/queries.ts'
 import { formatDate } from '../looks/time.ts'
 import { useNow } from '../looks/clock.ts'
-import { formatBytes } from './format.ts'
 import type { LogName } from './log-state.ts'
 import styles from './log.module.css'
 

@@ -33,11 +33,10 @@ interface Block {
   chars: number
 }
 
-/** Returns the lines of an answer. Its last line is left out if it is unfinished, unless `withUnfinished`. */
-export function linesOf(answer: LogLines, withUnfinished = true): Line[] {
+/** Returns the lines of an answer. */
+export function linesOf(answer: LogLines): Line[] {
   const texts = answer.text.split('\n')
-  if (texts.length > answer.lines || (!withUnfinished && !answer.complete))
-    texts.length = Math.min(answer.lines, texts.length - 1)
+  if (texts.length > answer.lines) texts.length = Math.min(answer.lines, texts.length - 1)
   const cuts = new Map(answer.cut)
   let style: Style = answer.sgr
   let time = 0
@@ -155,18 +154,21 @@ export class LineSource {
     this.#tailChars = 0
   }
 
-  /** Adds lines to the end. With `unfinished`, the last one replaces the unfinished line before. */
+  /** Sets the lines from number `count` on, at the end of the stream. An unfinished line that was set before is replaced. */
   addToTail(lines: readonly Line[], count: number): void {
-    this.#tail.length = Math.max(0, Math.min(this.#tail.length, count - this.#tailFirst))
+    for (const { text } of this.#tail.splice(Math.max(0, count - this.#tailFirst))) this.#tailChars -= text.length
     for (const line of lines) {
       this.#tail.push(line)
       this.#tailChars += line.text.length
     }
     let dropped = 0
-    while (this.#tail.length - dropped > MAX_TAIL_LINES || this.#tailChars > MAX_TAIL_CHARS) {
+    // The last line stays: it may be unfinished, and the next call replaces it.
+    while (
+      dropped < this.#tail.length - 1 &&
+      (this.#tail.length - dropped > MAX_TAIL_LINES || this.#tailChars > MAX_TAIL_CHARS)
+    ) {
       this.#tailChars -= this.#tail[dropped]?.text.length ?? 0
       dropped += 1
-      if (dropped === this.#tail.length) break
     }
     if (dropped > 0) {
       this.#tail.splice(0, dropped)
@@ -200,7 +202,8 @@ export class LineSource {
       const answer = await this.#load({ from, count }, abort.signal)
       if (abort.signal.aborted) return
       this.grow(answer.total)
-      this.#add(number, block, linesOf(answer))
+      // Lines of the tail are not kept here: the last one may be unfinished.
+      this.#add(number, block, linesOf(answer).slice(0, Math.max(0, this.#tailFirst - from)))
       this.error = undefined
     } catch (error) {
       if (!abort.signal.aborted) this.error = error

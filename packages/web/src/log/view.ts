@@ -102,6 +102,8 @@ export class View {
     this.#abort.abort()
     clearTimeout(this.#rest)
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame)
+    // Another log may be drawn into the same element.
+    this.#options.elements.rows.replaceChildren()
   }
 
   /** Draws once in the next frame. */

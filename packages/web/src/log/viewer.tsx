@@ -149,7 +149,7 @@ export function LogViewer({
     fold: () => log.current?.view.toggleFolds(),
     extend: (step) => {
       const [from, to] = state.marked ?? [0, -1]
-      select(step > 0 ? to + 1 : Math.max(0, from - 1), state.marked !== undefined)
+      select(step > 0 ? Math.min(to + 1, state.total - 1) : Math.max(0, from - 1), state.marked !== undefined)
     },
     copy: () => void copy(),
     // The keys of the log also work while the whole content has the focus.

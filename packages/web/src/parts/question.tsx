@@ -31,7 +31,7 @@ export function Question({ title, children, verb, tone = 'danger', off, onDo, on
           <Button tone={tone} off={away ?? off} isBusy={act.isPending} onClick={() => act.mutate()}>
             {verb}
           </Button>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
         </>
       }
     >

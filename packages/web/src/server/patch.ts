@@ -24,6 +24,9 @@ function readBuild(id: string): void {
   }, READ_MS)
 }
 
+/** The status of each build whose parts were read again last. The cached build may have been read anew before its change arrives. */
+const statuses = new Map<string, Build['status']>()
+
 const FLUSH_MS = 100
 let waiting: Build[] = []
 let isDue = false
@@ -47,7 +50,9 @@ function flush(): void {
     if (before !== undefined) queryClient.setQueryData<Build>(['build', build.id], patchBuild(before, build))
     readBuild(build.id)
     // The plan of a build that waited for its document is there once it starts.
-    for (const part of before === undefined || before.status === build.status ? [] : ['related', 'usage', 'plan'])
+    const isOther = before !== undefined && statuses.get(build.id) !== build.status
+    if (isOther) statuses.set(build.id, build.status)
+    for (const part of isOther ? ['related', 'usage', 'plan'] : [])
       void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
   }
   refreshSums()

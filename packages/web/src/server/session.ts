@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { isFault } from '@windlass/kit/faults'
 import { RIGHTS, type Right, type Session } from '@windlass/protocol'
 import { client } from './client.ts'
-import { keepOwn } from './own-storage.ts'
+import { idOf, keepOwn } from './own-storage.ts'
 import { queries } from './queries.ts'
 import { queryClient } from './query-client.ts'
 import { restartStream } from './stream.ts'
@@ -49,7 +49,7 @@ export function whyNot(session: Session | undefined, right: Right): string | und
 /** Puts a session that has just started into the place of the one before. What another user has seen is forgotten. */
 export function enter(session: Session): void {
   const before = queryClient.getQueryData<Session>(queries.session().queryKey)
-  if (before !== undefined && nameOf(before) !== nameOf(session)) queryClient.clear()
+  if (before !== undefined && idOf(before) !== idOf(session)) queryClient.clear()
   keepOwn(session)
   queryClient.setQueryData(queries.session().queryKey, session)
   void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })

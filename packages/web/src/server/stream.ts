@@ -102,6 +102,8 @@ async function follow(topics: readonly string[], own: AbortController, before: A
     if (isFault(error) && PERMANENT.has(error.code) && error.details.foreign !== true) {
       if (error.code === 'unauthenticated') void queryClient.invalidateQueries({ queryKey: ['session'] })
       liveness.set('off')
+      // The next call of `connect` opens the same topics again.
+      if (open?.abort === own) open = undefined
       return
     }
     reopen(own)

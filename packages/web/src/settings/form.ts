@@ -1,5 +1,5 @@
 /** What the form of the settings of a pipeline holds, and the body that it makes. */
-import type { Pipeline, PipelineInput, TerminationPolicy } from '@windlass/protocol'
+import { MASK, type Pipeline, type PipelineInput, type TerminationPolicy } from '@windlass/protocol'
 import { toInput } from '../pipelines/pipeline-input.ts'
 
 /** Where the document writes a field: its name below `spec`. */
@@ -67,7 +67,6 @@ export type TextName = Exclude<
 >
 
 const MINUTE_MS = 60_000
-const MASK = '*****'
 
 const shown = (value: number | undefined): string => (value === undefined ? '' : String(value))
 const minutes = (ms: number | undefined): string => (ms === undefined ? '' : String(ms / MINUTE_MS))

@@ -1,9 +1,9 @@
 /** What surrounds every screen: rail, top bar, palette, help, messages, and the sign-in that a session which ends needs. */
-import { Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react'
+import { Suspense, useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { observeStream, useTopics } from '../server/stream.ts'
+import { observeStream, restartStream, useTopics } from '../server/stream.ts'
 import { useSession } from '../server/session.ts'
 import { paths } from '../url/paths.ts'
 import { AwayBar } from './away-bar.tsx'
@@ -35,6 +35,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
     { keys: '?', does: 'Show these keys', run: () => setOpened('help') },
     ...ROOMS.map((room) => ({ keys: `g ${room.key}`, does: `Go to ${room.name}`, run: () => go(room.path) })),
   ])
+  useStreamOfSession(state.kind)
   const isOut = state.kind === 'none'
   useEffect(() => {
     if (isOut) go(paths.signIn(path + location.search + location.hash), { replace: true })
@@ -80,6 +81,15 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
   )
 }
 
+/** Opens the stream again when a session that had ended is there again, such as after a sign-in in another window. */
+function useStreamOfSession(kind: ReturnType<typeof useSession>['kind']): void {
+  const hasEnded = useRef(false)
+  useEffect(() => {
+    if (kind === 'in' && hasEnded.current) restartStream()
+    if (kind === 'in' || kind === 'ended') hasEnded.current = kind === 'ended'
+  }, [kind])
+}
+
 /** Says when the server has another version than the one that sent the page. */
 function useNewVersion(): void {
   useEffect(() => {
@@ -88,7 +98,7 @@ function useNewVersion(): void {
       if (event !== 'open') return
       known ??= data.version
       if (known !== data.version)
-        tell({ text: 'A newer page is there.', action: { label: 'Reload', run: () => location.reload() } })
+        tell({ text: 'A new version is available.', action: { label: 'Reload', run: () => location.reload() } })
     })
   }, [])
 }

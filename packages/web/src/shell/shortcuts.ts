@@ -88,6 +88,9 @@ function isPressed(event: KeyboardEvent): boolean {
   return event.key === 'Enter' && event.target instanceof Element && event.target.closest(PRESSABLE) !== null
 }
 
+/** Keys that move through something, and do so as long as they are held. Others act once. */
+const MOVES = /^(?:[jk]|(?:Shift\+)?(?:[ne]|ArrowDown|ArrowUp))$/
+
 function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || isPressed(event)) return
   const key = nameOfKey(event)
@@ -106,7 +109,7 @@ function onKey(event: KeyboardEvent): void {
   first = begins ? { key, at: event.timeStamp } : undefined
   if (found === undefined) return
   event.preventDefault()
-  found.run()
+  if (!event.repeat || MOVES.test(found.keys)) found.run()
 }
 
 /** Begins to listen to keys. Called once by the page. */

@@ -5,7 +5,7 @@ import type { ReactElement } from 'react'
 import { ButtonLink } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { queries } from '../server/queries.ts'
-import { keepOwn } from '../server/own-storage.ts'
+import { idOf, keepOwn } from '../server/own-storage.ts'
 import { enter, nameOf } from '../server/session.ts'
 import { paths } from '../url/paths.ts'
 import { Forms } from './sign-in.tsx'
@@ -14,7 +14,7 @@ export function SessionEnded({ before }: { readonly before: Session }): ReactEle
   const { data: status } = useQuery(queries.status())
   const done = (session: Session): void => {
     // What another user has seen and typed is not for this one.
-    if (nameOf(session) === nameOf(before)) return enter(session)
+    if (idOf(session) === idOf(before)) return enter(session)
     keepOwn(session)
     location.reload()
   }

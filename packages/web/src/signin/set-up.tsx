@@ -41,7 +41,7 @@ export function SetUp({ onDone }: { readonly onDone: (session: Session) => void 
     )
   return (
     <form className={styles['form']} onSubmit={(event) => void submit(event)}>
-      <p>Nobody has set this server up.</p>
+      <p>This server is not set up yet.</p>
       <Field label="Name of the first key" name="name" defaultValue="admin" required />
       <Field
         label="Set-up code"

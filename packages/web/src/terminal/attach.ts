@@ -157,7 +157,7 @@ function sayConnection(
       if (isLive) page.say(watchOnly)
       else
         timer = setTimeout(
-          () => page.say('The connection is lost. It goes on where it was once the server answers; keys wait until then.', 'bad'),
+          () => page.say('The connection is lost. The terminal resumes when the server answers; your input is queued.', 'bad'),
           UNNOTICED_MS,
         )
     },

@@ -60,7 +60,7 @@ function ask(root: HTMLElement, text: string, lines: number): Promise<boolean> {
   row.method = 'dialog'
   for (const [label, value, tone] of [
     ['Paste', 'paste', 'primary'],
-    ['Leave it', '', 'plain'],
+    ['Cancel', '', 'plain'],
   ] as const) {
     const button = make('button', buttons['button'], label)
     button.value = value

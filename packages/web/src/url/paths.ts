@@ -1,17 +1,7 @@
 /** Addresses of the page. Everything after `/-/` is a part of the page, because names may contain slashes. */
 import { writeBuildFilter, type BuildFilter } from './build-filter.ts'
 
-export const BUILD_TABS = [
-  'overview',
-  'timeline',
-  'graph',
-  'variables',
-  'usage',
-  'events',
-  'document',
-  'compare',
-  'debug',
-] as const
+export const BUILD_TABS = ['overview', 'graph', 'variables', 'usage', 'events', 'document', 'compare', 'debug'] as const
 export type BuildTab = (typeof BUILD_TABS)[number]
 
 /** In the place of a step: the log of the build itself. */
@@ -32,7 +22,6 @@ export const paths = {
   home: (): string => '/',
   builds: (filter: BuildFilter = {}): string => `/builds${writeBuildFilter(filter)}`,
   build: (id: string, tab: BuildTab = 'overview'): string => `/builds/${id}${tab === 'overview' ? '' : `/${tab}`}`,
-  buildNumber: (number: number): string => `/b/${number}`,
   /** A step with its log. `lines` are marked; numbers as they are shown, from 1. */
   step: (
     id: string,
@@ -56,7 +45,6 @@ export const paths = {
   newPipeline: (): string => '/pipelines/-/new',
   pipeline: (name: string, part?: PipelinePart): string =>
     `/pipelines/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
-  project: (name: string): string => `/projects/${encodeName(name)}`,
   approvals: (): string => '/approvals',
   deliveries: (id?: string): string => (id === undefined ? '/deliveries' : `/deliveries/${id}`),
   runtimes: (): string => '/runtimes',

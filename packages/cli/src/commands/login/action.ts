@@ -114,11 +114,16 @@ export async function showMe({ options, out, settings }: Invocation<{ output: 'j
   const session = openSession(settings)
   const me = await session.client.server.whoami({ timeoutMs: 15_000 })
   if (options.output !== undefined) return printValue(out, me, options.output)
-  const projects = Object.entries(me.projects ?? {}).map(([id, role]) => `${id}=${role}`)
+  const places = (roles: Readonly<Record<string, string>> = {}): string =>
+    Object.entries(roles)
+      .map(([name, role]) => `${name}=${role}`)
+      .join(', ')
+  const [projects, pipelines] = [places(me.projects), places(me.pipelines)]
   const rows: string[][] = [
     ['Name:', me.owner?.name ?? me.name],
     ['Role:', me.role ?? ''],
-    ...(projects.length === 0 ? [] : [['Projects:', projects.join(', ')]]),
+    ...(projects === '' ? [] : [['Projects:', projects]]),
+    ...(pipelines === '' ? [] : [['Pipelines:', pipelines]]),
     ['Key:', me.kind === 'key' ? me.name : ''],
     ['Scopes:', me.scopes === undefined ? 'all' : me.scopes.join(', ')],
     ['Expires:', me.expiresAt === undefined ? 'never' : formatTime(me.expiresAt)],

@@ -66,7 +66,7 @@ export async function setStatus(app: App, { api, base, login }: ForgeAccess, sta
   const { path, body } = api.status(status)
   const headers = { ...api.headersOf(login), 'content-type': 'application/json' }
   const answer = await call(app, urlOf(base, path), { headers, body: JSON.stringify(body) })
-  return answer.problem === undefined ? { value: true } : answer
+  return answer.problem === undefined || api.hasStatus?.(answer) === true ? { value: true } : answer
 }
 
 export interface Listed<T> {
@@ -114,11 +114,7 @@ async function askPage(app: App, { api, login }: ForgeAccess, url: URL | undefin
     : { value: { url, body, headers: answer.headers } }
 }
 
-async function call(
-  app: App,
-  url: URL | undefined,
-  { headers, body }: Pick<OutboundCall, 'headers' | 'body'>,
-): Promise<Extract<Answer, { problem?: undefined }> | ForgeProblem> {
+async function call(app: App, url: URL | undefined, { headers, body }: Pick<OutboundCall, 'headers' | 'body'>): Promise<Answer> {
   if (url === undefined) return UNUSABLE
   const sent = { ...headers, 'user-agent': 'windlass' }
   const answer = await callOut(app, { url, headers: sent, ...(body !== undefined && { body }) }, MAX_PAGE_BYTES)

@@ -1,5 +1,5 @@
 /** The REST API of Bitbucket Cloud, version 2.0. */
-import { defined } from '@windlass/kit'
+import { defined, sha256 } from '@windlass/kit'
 import { FORGE_ENDPOINTS } from '@windlass/protocol'
 import { list, text } from '../fields.ts'
 import { pathOf, queryOfNext, type CommitStatus, type ForgeApi, type ForgePage } from './forge-api.ts'
@@ -50,9 +50,14 @@ export const bitbucketApi: ForgeApi = {
   }),
 }
 
-/** Returns the body of a build status, which Bitbucket Server takes in the same form. A key has at most 40 characters. */
+/** Maximum length of the key, by which Bitbucket tells the statuses of one commit apart. */
+const MAX_KEY = 40
+
+/** Returns the body of a build status, which Bitbucket Server takes in the same form. */
 export function buildStatus({ state, url, description, title }: CommitStatus): object {
-  return { key: title.slice(0, 40), name: title, state: STATES[state], url, description }
+  // Long titles may begin alike.
+  const key = title.length <= MAX_KEY ? title : sha256(title).slice(0, MAX_KEY)
+  return { key, name: title, state: STATES[state], url, description }
 }
 
 function nextOf({ url, body }: ForgePage): URL | undefined {

@@ -43,6 +43,26 @@ test.each([
   expect(JSON.stringify(body)).toMatch(/"demo\/app".*fail|fail.*"demo\/app"/i)
 })
 
+test('statuses of pipelines whose long names begin alike do not replace each other on Bitbucket', () => {
+  const keys = ['and-test', 'and-deploy'].map((end) => {
+    const title = `payments-platform/checkout-service-build-${end}`
+    const { body } = FORGE_APIS.bitbucket.status({ ...STATUS, title })
+    return (body as { key: string }).key
+  })
+  expect(new Set(keys).size).toBe(2)
+  for (const key of keys) expect(key.length).toBeLessThanOrEqual(40)
+})
+
+test('GitLab refuses a status that the commit has already, which is no problem', () => {
+  const { hasStatus } = FORGE_APIS.gitlab
+  const body = JSON.stringify({
+    message: { state: ['Cannot transition status via :run from :running (Reason(s): Status cannot transition via "run")'] },
+  })
+  expect(hasStatus?.({ status: 400, body })).toBe(true)
+  expect(hasStatus?.({ status: 400, body: body.replace('from :running', 'from :success') })).toBe(false)
+  expect(hasStatus?.({ status: 500, body })).toBe(false)
+})
+
 test('sends the token in a header, as each forge wants it', () => {
   const basic = (login: string): string => `Basic ${Buffer.from(login).toString('base64')}`
   const expected: Readonly<Record<Forge, object>> = {

@@ -65,6 +65,8 @@ export interface Listing<T> {
 export interface ForgeApi extends ForgeEndpoint {
   /** Returns the call that sets a commit status. */
   status(status: CommitStatus): { readonly path: string; readonly body: object }
+  /** Returns true for a refusal of a status that the commit has already. Absent if the forge takes a status again. */
+  hasStatus?(answer: { readonly status?: number; readonly body?: string }): boolean
   /** Returns the changed files with the old names of renamed ones. Undefined if the forge cannot list them. */
   files(change: Change): Listing<string> | undefined
   branches(repo: string): Listing<BranchHead>

@@ -20,6 +20,9 @@ export const gitlabApi: ForgeApi = {
     path: `${projectOf(repo)}/statuses/${revision}`,
     body: { state: STATES[state], target_url: url, description, name: title },
   }),
+  // GitLab has states and transitions between them, and none from a state to itself.
+  hasStatus: ({ status, body = '' }) =>
+    status === 400 && /Cannot transition status via :(?:run|enqueue) from :(?:running|pending)/.test(body),
   files({ repo, pull, base, head }) {
     if (pull !== undefined)
       return {

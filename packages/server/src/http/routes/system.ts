@@ -8,6 +8,7 @@ import { nameOf, type Actor } from '../../identity/actor.ts'
 import { createKey, deleteKey, listKeys, requireOwner } from '../../identity/keys.ts'
 import { requireGrantable } from '../../identity/scopes.ts'
 import { hasCredentials } from '../../store/account/api-keys.ts'
+import { listPlaceNames, type PlaceName } from '../../store/account/place-names.ts'
 import { FEATURES, VERSION } from '../../version.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Route } from '../route.ts'
@@ -48,7 +49,7 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
       allow: 'signed-in',
       scope: 'none',
       replies: { 200: Whoami },
-      handle: async ({ actor }) => ok(describeActor(actor)),
+      handle: async ({ actor }) => ok(await describeActor(app, actor)),
     }),
     route('GET', '/v1/keys', {
       summary: 'List the own API keys; all for an admin',
@@ -83,18 +84,24 @@ export function identityRoutes(app: App, authenticator: Authenticator): Route[] 
   ]
 }
 
-function describeActor(actor: Actor): Whoami {
+async function describeActor(app: App, actor: Actor): Promise<Whoami> {
   if (actor.kind === 'build') return { kind: actor.kind, id: actor.id, name: actor.name, role: 'viewer' }
   if (actor.kind !== 'key') throw fault('forbidden')
-  const { id, name, role, scopes, owner, expiresAt, projects = new Map<string, string>() } = actor
+  const { id, name, role, scopes, owner, expiresAt } = actor
+  const { projects, pipelines } = await listPlaceNames(app.store.query, app.accountId, actor)
   return {
     kind: actor.isUser === true ? 'user' : 'key',
     id,
     name,
     role,
-    ...(projects.size > 0 && { projects: Object.fromEntries(projects) }),
+    ...(projects.length > 0 && { projects: rolesByName(projects, actor.projects) }),
+    ...(pipelines.length > 0 && { pipelines: rolesByName(pipelines, actor.pipelines) }),
     ...defined({ scopes: scopes && [...scopes], owner, expiresAt }),
   }
+}
+
+function rolesByName(places: readonly PlaceName[], roles: ReadonlyMap<string, string> = new Map()): Record<string, string> {
+  return Object.fromEntries(places.map(({ id, name }) => [name, roles.get(id) ?? '']))
 }
 
 export function healthRoutes(app: App): Route[] {

@@ -3,6 +3,7 @@
  * first sign-in creates the user. Groups set the roles at each sign-in.
  */
 import { fault } from '@windlass/kit'
+import { shellWord } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { noteCaller, noteDetail } from '../../audit/call.ts'
 import { CURRENT_KEY } from '../../secrets/vault.ts'
@@ -112,7 +113,7 @@ async function createFor(app: App, tx: Tx, { settings, identity }: Known): Promi
   if ((await findUser(tx.query, app.accountId, name)) !== undefined)
     throw fault('conflict', {
       message: `The user "${name}" already exists and is not linked to this account of ${settings.name}.`,
-      hint: `Ask an admin to link it, if it is the same person: \`windlass set user ${name} --subject ${identity.subject}\`.`,
+      hint: `Ask an admin to link it, if it is the same person: \`windlass set user ${name} --subject ${shellWord(identity.subject)}\`.`,
     })
   const user = newUser(app, { kind: 'user', name, role: settings.defaultRole })
   await insertUser(tx, user)
