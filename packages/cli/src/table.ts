@@ -12,6 +12,7 @@ import { completionCommands } from './commands/completion/command.ts'
 import { debugCommands } from './commands/debug/command.ts'
 import { doctorCommands } from './commands/doctor/command.ts'
 import { getCommands } from './commands/get/command.ts'
+import { gitlabCommands } from './commands/gitlab/command.ts'
 import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
@@ -71,6 +72,7 @@ export const commands: readonly Command[] = [
   ...runnerCommands,
   ...installCommands,
   ...runtimeCommands,
+  ...gitlabCommands,
   ...loginCommands,
   ...authCommands,
   ...userCommands,
@@ -95,6 +97,7 @@ export const groups: Readonly<Record<string, string>> = {
   'create context': 'Create a context from flags',
   'create context secret-store': 'Create a context that reads secrets of a store',
   delete: 'Delete a resource',
+  gitlab: 'Register and manage GitLab runners',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',
   diff: 'Compare resources',
@@ -154,6 +157,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   ],
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
+  'GitLab runners': ['gitlab'],
 }
 
 /** Returns the help heading of a command or group. */

@@ -14,7 +14,7 @@ interface Finished {
 }
 
 /** Collects what a command writes. */
-class Collected extends Writable {
+export class Collected extends Writable {
   readonly #parts: Buffer[] = []
 
   override _write(part: Buffer, _encoding: BufferEncoding, done: () => void): void {

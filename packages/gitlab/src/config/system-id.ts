@@ -1,6 +1,6 @@
 /** The ID of this manager, by which GitLab tells the managers of one runner apart. */
 import { createHmac, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { hasCode, writePrivateFile } from '@windlass/kit'
 
@@ -25,6 +25,7 @@ export function systemIdFor(
       ? `r_${randomBytes(9).toString('hex').slice(0, 12)}`
       : // The identity of the machine itself is not told to others.
         `s_${createHmac('sha256', machineId).update('windlass-gitlab-runner').digest('hex').slice(0, 12)}`
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   writePrivateFile(file, `${id}\n`, { replace: kept !== undefined })
   // Another process may have written the file first.
   return readText(file) ?? id

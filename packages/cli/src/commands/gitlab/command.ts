@@ -1,0 +1,129 @@
+/** The `gitlab` commands: registration of GitLab runners, and their configuration file. The flags are those of `gitlab-runner`. */
+import { command, flag, integer, oneOf, optionalBoolean, text, texts, withAliases } from '../../command.ts'
+
+const config = text(
+  '-c, --config <file>',
+  'Configuration file (default: $CONFIG_FILE, /etc/gitlab-runner/config.toml for root, ~/.gitlab-runner/config.toml for others)',
+)
+
+/** Which runners of the file a command is about. */
+const selection = {
+  config,
+  name: withAliases(text('-n, --name <name>', 'Only runners with this name'), '--description'),
+  url: text('-u, --url <url>', 'Only runners of this GitLab server'),
+  token: text('-t, --token <token>', 'Only the runner with this token'),
+}
+
+const NEEDS_OLD_TOKEN = '(only with a registration token)'
+
+export const gitlabCommands = [
+  command('gitlab register', {
+    summary: 'Register a GitLab runner and add it to the configuration file',
+    about:
+      'With a runner authentication token (glrt-…), which is created in GitLab, the command verifies the token. With a registration token it creates the ' +
+      'runner. Settings that are not given come from the template. The variables of the environment that gitlab-runner reads are read as well, such as ' +
+      'CI_SERVER_URL, CI_SERVER_TOKEN, REGISTRATION_TOKEN, RUNNER_NAME and KUBERNETES_NAMESPACE. If the file cannot be written, or you interrupt the ' +
+      'command, the registration is undone.',
+    options: {
+      config,
+      url: text('-u, --url <url>', 'URL of the GitLab server'),
+      token: text(
+        '-t, --token <token>',
+        'Runner authentication token; other users of this machine can read it on the command line',
+      ),
+      tokenFile: text('--token-file <file>', 'File with the token; - reads standard input'),
+      registrationToken: text('-r, --registration-token <token>', 'Registration token of older servers'),
+      name: withAliases(text('--name <name>', 'Name of the runner (default: the host name)'), '--description'),
+      executor: oneOf('--executor <name>', 'Executor (default: kubernetes)', ['kubernetes']),
+      templateConfig: text(
+        '--template-config <file>',
+        'TOML file with one [[runners]], whose values are used unless others are given',
+      ),
+      nonInteractive: flag('--non-interactive', 'Never ask; fail if a value is missing'),
+      leaveRunner: flag('--leave-runner', 'Do not undo the registration if the command fails later'),
+      tagList: text('--tag-list <tags>', `Tags, separated by commas ${NEEDS_OLD_TOKEN}`),
+      runUntagged: optionalBoolean('--run-untagged', `Run jobs without tags ${NEEDS_OLD_TOKEN}`),
+      locked: optionalBoolean('--locked', `Lock the runner to its project ${NEEDS_OLD_TOKEN}`),
+      accessLevel: oneOf('--access-level <level>', `Which branches may use it ${NEEDS_OLD_TOKEN}`, [
+        'not_protected',
+        'ref_protected',
+      ]),
+      maximumTimeout: integer('--maximum-timeout <seconds>', `Longest time of a job ${NEEDS_OLD_TOKEN}`),
+      paused: optionalBoolean('--paused', `Register the runner paused ${NEEDS_OLD_TOKEN}`),
+      maintenanceNote: text('--maintenance-note <text>', `Note for administrators ${NEEDS_OLD_TOKEN}`),
+      limit: integer('--limit <count>', 'Jobs of this runner at the same time; 0 has no limit'),
+      requestConcurrency: integer('--request-concurrency <count>', 'Requests for jobs at the same time'),
+      outputLimit: integer('--output-limit <KiB>', 'Longest log of a job'),
+      buildsDir: text('--builds-dir <path>', 'Folder of the sources in the pods'),
+      cacheDir: text('--cache-dir <path>', 'Folder of the caches in the pods'),
+      cloneUrl: text('--clone-url <url>', 'URL that replaces the one of the server for clones'),
+      env: texts('--env <NAME=value>', 'Variable of all jobs; repeatable'),
+      tlsCaFile: text('--tls-ca-file <file>', 'PEM file of the authority of the server'),
+      tlsCertFile: text('--tls-cert-file <file>', 'PEM file of the client certificate'),
+      tlsKeyFile: text('--tls-key-file <file>', 'PEM file of the key of the client certificate'),
+      kubernetesHost: text(
+        '--kubernetes-host <url>',
+        'URL of the API of the cluster (default: the cluster of the pod, or the kubeconfig)',
+      ),
+      kubernetesNamespace: text('--kubernetes-namespace <name>', 'Namespace of the pods of jobs'),
+      kubernetesImage: text('--kubernetes-image <image>', 'Image of jobs that name none'),
+      kubernetesHelperImage: text('--kubernetes-helper-image <image>', 'Image of the helper'),
+      kubernetesServiceAccount: text('--kubernetes-service-account <name>', 'Service account of the pods'),
+      kubernetesPullPolicy: texts('--kubernetes-pull-policy <policy>', 'Pull policy of images; repeatable, tried in this order'),
+      kubernetesPrivileged: optionalBoolean('--kubernetes-privileged', 'Run all containers privileged, for Docker in Docker'),
+      kubernetesCpuLimit: text('--kubernetes-cpu-limit <quantity>', 'CPU limit of the build container'),
+      kubernetesCpuRequest: text('--kubernetes-cpu-request <quantity>', 'CPU request of the build container'),
+      kubernetesMemoryLimit: text('--kubernetes-memory-limit <quantity>', 'Memory limit of the build container'),
+      kubernetesMemoryRequest: text('--kubernetes-memory-request <quantity>', 'Memory request of the build container'),
+    },
+    examples: [
+      'windlass gitlab register --url https://gitlab.example.com --token-file token --kubernetes-namespace jobs',
+      'windlass gitlab register --non-interactive --template-config config.template.toml',
+    ],
+    run: async (invocation) => (await import('./register.ts')).register(invocation),
+  }),
+  command('gitlab unregister', {
+    summary: 'Remove runners from GitLab and from the configuration file',
+    about:
+      'For a runner with an authentication token only this manager is removed; the runner stays in GitLab, because other managers may use it.',
+    options: { ...selection, allRunners: flag('--all-runners', 'All runners of the file') },
+    examples: ['windlass gitlab unregister --name shop', 'windlass gitlab unregister --all-runners'],
+    run: async (invocation) => (await import('./manage.ts')).unregister(invocation),
+  }),
+  command('gitlab verify', {
+    summary: 'Check that GitLab knows the runners of the configuration file',
+    about: 'The exit code is 1 if a runner is not valid. A server that does not answer proves nothing about its runners.',
+    options: { ...selection, delete: flag('--delete', 'Remove runners that are not valid from the file') },
+    examples: ['windlass gitlab verify', 'windlass gitlab verify --delete'],
+    run: async (invocation) => (await import('./manage.ts')).verify(invocation),
+  }),
+  command('gitlab list', {
+    summary: 'List the runners of the configuration file',
+    options: { config, output: oneOf('-o, --output <format>', 'Output format', ['json', 'yaml']) },
+    examples: ['windlass gitlab list'],
+    run: async (invocation) => (await import('./manage.ts')).list(invocation),
+  }),
+  command('gitlab reset-token', {
+    summary: 'Replace the tokens of runners',
+    about: 'GitLab creates a new token, and the old one stops to work. The new token is written to the configuration file.',
+    options: {
+      ...selection,
+      allRunners: flag('--all-runners', 'All runners of the file'),
+      patFile: text(
+        '--pat-file <file>',
+        'File with a personal access token, for a runner whose own token does not work any more; - reads standard input',
+      ),
+    },
+    examples: ['windlass gitlab reset-token --name shop', 'windlass gitlab reset-token --name shop --pat-file pat'],
+    run: async (invocation) => (await import('./manage.ts')).resetToken(invocation),
+  }),
+  command('gitlab validate', {
+    summary: 'Check the configuration file of GitLab runners',
+    about:
+      'Names each error and each unknown key with its line. The exit code is 1 if there is one. Other warnings do not change the exit code.',
+    arguments: [{ name: '[file]', summary: 'Configuration file (default: that of --config)' }],
+    options: { config, output: oneOf('-o, --output <format>', 'Output format', ['json']) },
+    examples: ['windlass gitlab validate', 'windlass gitlab validate config.toml -o json'],
+    run: async (invocation) => (await import('./manage.ts')).validate(invocation),
+  }),
+]
