@@ -5,7 +5,8 @@ const MAX_ADDRESS = 2_000
 const ADDRESS = /https?:\/\/[^\s<>"'`{}|\\^]{1,2000}/gi
 /** Characters that belong to the sentence around an address, not to it. */
 const AFTER_ADDRESS = /[.,;:!?)\]*]+$/
-const HOST = /(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z]{2,}/i
+/** With the limits of host names, which also limit the work for a hostile text. */
+const HOST = /(?<![a-z\d-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}[a-z]{2,63}/i
 
 /** Returns the address in its normal form if a page may link to it. */
 export function webAddress(text: string): string | undefined {

@@ -55,8 +55,11 @@ export class Cells<Look> {
 
   /** Erases the rest of the line, or all of it. */
   #erase(parameter: string): void {
-    if (parameter === '2') this.#keep(0)
-    else if (parameter === '' || parameter === '0') this.#keep(this.#column)
+    if (parameter === '2') {
+      this.#keep(0)
+      // Else each erasure of a long line would cost as many blanks as the line had cells.
+      this.#column = Math.min(this.#column, MAX_COLUMN)
+    } else if (parameter === '' || parameter === '0') this.#keep(this.#column)
   }
 
   #keep(length: number): void {

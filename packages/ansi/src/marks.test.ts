@@ -15,6 +15,7 @@ test.each([
   ['good.test/path', 'https://bad.test:8443/', 'bad.test:8443'],
   ['good.test', 'https://good.test/path', undefined],
   ['click here', 'https://bad.test/', undefined],
+  [`${'a'.repeat(100)}.test`, 'https://bad.test/', undefined],
 ])('the text "%s" with a link to %s names the host %s', (text, link, host) => {
   expect(foreignHost({ text, link })).toBe(host)
 })

@@ -9,6 +9,7 @@ test.each([
   ['256 and true colors', `${ESC}[38;5;9ma${ESC}[38:2::1:2:3mb${ESC}[m`, 'ab'],
   ['the end of a Windows line', 'one\r\ntwo\r\n', 'one\ntwo\n'],
   ['a carriage return that overwrites', 'Downloading 10 %\rDone', 'Doneloading 10 %'],
+  ['a long line that is erased, with a cursor that stays', `${'x'.repeat(4_000)}${ESC}[2Ky`, `${' '.repeat(1_000)}y`],
   ['a progress bar that erases its line', ` 10 %\r${ESC}[K 50 %\r${ESC}[2K100 %\r\n`, '100 %\n'],
   ['backspaces', '|\b/\b-\bok', 'ok'],
   ['a move to a column', `abcdef${ESC}[3GX${ESC}[2DY`, 'aYXdef'],

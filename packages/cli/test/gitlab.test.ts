@@ -89,6 +89,7 @@ test('a registration token creates a runner with its settings, from flags, varia
     REGISTER_MAXIMUM_TIMEOUT: '600',
     TEMPLATE_CONFIG_FILE: template,
     KUBERNETES_NAMESPACE: 'jobs',
+    KUBERNETES_CPU_LIMIT: '2',
   })
   expect({ code, text }).toMatchObject({ code: 0 })
   expect(scene.fake.of('register')[0]?.json).toMatchObject({
@@ -104,7 +105,7 @@ test('a registration token creates a runner with its settings, from flags, varia
     id: expect.any(Number),
     limit: 5,
     token_expires_at: '2030-01-01T00:00:00.000Z',
-    kubernetes: { image: 'debian:13', namespace: 'jobs' },
+    kubernetes: { image: 'debian:13', namespace: 'jobs', cpu_limit: '2' },
   })
   expect(runner?.token).not.toMatch(/registration-secret|not-this/)
   expect(readFileSync(scene.file, 'utf8')).not.toContain('registration-secret')
@@ -136,6 +137,16 @@ test('a registration is undone if the file cannot take it', async () => {
     '--leave-runner',
   ])
   expect(callsOf(kept)).toEqual(['POST runners'])
+})
+
+test('another executor is refused', async () => {
+  const scene = await openScene()
+  const { code, text } = await scene.run(['register', '--non-interactive'], {
+    RUNNER_EXECUTOR: 'shell',
+    CI_SERVER_URL: scene.fake.url,
+  })
+  expect(code).toBe(2)
+  expect(text).toContain('Windlass has only the executor kubernetes')
 })
 
 test('without a token or with a refused one nothing is written', async () => {

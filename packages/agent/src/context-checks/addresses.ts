@@ -6,7 +6,10 @@ import { BlockList, isIP } from 'node:net'
 
 type Network = readonly [address: string, prefix: number]
 
-/** This host, link-local and multicast networks, and addresses of metadata services outside of them: Azure, Alibaba Cloud, Oracle Cloud, AWS. */
+/**
+ * This host, link-local and multicast networks, and addresses of metadata services outside of them: Azure, Alibaba Cloud, Oracle Cloud, AWS, Google
+ * Cloud. A network may translate addresses of IPv6 that contain one of IPv4.
+ */
 const BLOCKED: readonly Network[] = [
   ['0.0.0.0', 8],
   ['100.100.100.200', 32],
@@ -15,7 +18,11 @@ const BLOCKED: readonly Network[] = [
   ['192.0.0.192', 32],
   ['224.0.0.0', 3],
   ['::', 128],
+  ['::a9fe:0', 112],
   ['64:ff9b::a9fe:0', 112],
+  ['64:ff9b:1::', 48],
+  ['2002:a9fe::', 32],
+  ['fd20:ce::', 32],
   ['fd00:ec2::', 32],
   ['fe80::', 10],
   ['ff00::', 8],
@@ -23,6 +30,8 @@ const BLOCKED: readonly Network[] = [
 const LOOPBACK: readonly Network[] = [
   ['127.0.0.0', 8],
   ['::1', 128],
+  ['64:ff9b::7f00:0', 104],
+  ['2002:7f00::', 24],
 ]
 
 const blocked = toList(BLOCKED)

@@ -31,7 +31,9 @@ export interface JobRequestResult {
 
 /** Time limit of a request, which the server holds for 50 s by default. Milliseconds. */
 const TIMEOUT_MS = 10 * 60_000
-const MAX_JOB_BYTES = 64 * 1024 * 1024
+const MAX_JOB_BYTES = 16 * 1024 * 1024
+/** Problems of a job that the log names. */
+const MAX_PROBLEMS = 20
 
 /** The part of a job that is needed to fail it. */
 const JobHead = z.object({ id: z.int(), token: z.string() })
@@ -64,7 +66,7 @@ export function jobRequest(options: {
     const job = Job.safeParse(answer.json)
     if (job.success) return { outcome: 'job', job: job.data, payload: answer.json, ...common }
     const fields = {
-      problems: job.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+      problems: job.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => `${path.join('.')}: ${message}`),
       correlation_id: correlationId,
     }
     log.error(fields, 'the coordinator sent a job that is not understood')

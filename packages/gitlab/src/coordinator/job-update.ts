@@ -170,14 +170,15 @@ function failedBy({ reason, status }: ApiAnswer): Failed {
   return { type: 'failed', reason, isUnclear: status >= 500 || status === 408 }
 }
 
-/** Longest interval that the server can ask for. Milliseconds. */
+/** Shortest and longest interval that the server can ask for. Milliseconds. */
+const MIN_INTERVAL_MS = 1_000
 const MAX_INTERVAL_MS = 15 * 60_000
 
 function replyOf(headers: IncomingHttpHeaders): JobReply {
   const seconds = Number(single(headers['x-gitlab-trace-update-interval']))
   return {
     canceling: single(headers['job-status']) === 'canceling',
-    updateIntervalMs: seconds > 0 ? Math.min(seconds * 1000, MAX_INTERVAL_MS) : undefined,
+    updateIntervalMs: seconds > 0 ? Math.min(Math.max(seconds * 1000, MIN_INTERVAL_MS), MAX_INTERVAL_MS) : undefined,
   }
 }
 

@@ -344,6 +344,17 @@ test('maps the reason by those that the job lists', async () => {
   expect(older.job.final?.failureReason).toBe('runner_system_failure')
 })
 
+test('a server that names one size after the other is not sent the same bytes without a pause', async () => {
+  const { fake, sender, clock } = await open()
+  const sizes = Array.from({ length: 200 }, (_, n): Prepared => ({ status: 416, headers: { range: `0-${n % 2}` } }))
+  fake.next('trace', ...sizes)
+  sender.append(Buffer.alloc(2 * 1024 * 1024, 'a'))
+  await advanceUntil(clock, 1_000, () => fake.of('trace').length >= 2)
+  const startedAt = clock.monotonic()
+  await advanceUntil(clock, 1_000, () => fake.of('trace').length >= 6)
+  expect(clock.monotonic() - startedAt).toBeGreaterThanOrEqual(9_000)
+})
+
 test('close sends no final state', async () => {
   const { fake, sender } = await open()
   sender.append(Buffer.from('a'))

@@ -61,6 +61,7 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
   let lastSentAt = clock.monotonic()
   let isCanceling = false
   let isFailing = false
+  let hasMoved = false
   let aborted: string | undefined
   let final: FinalState | undefined
   let isOver = false
@@ -89,7 +90,10 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
     else if (outcome.type === 'abort') abort(outcome.reason)
     // Only the state says whether the whole job is gone.
     else if (outcome.type === 'gone') await sendState()
-    return outcome.type === 'ok' || outcome.type === 'moved'
+    // The first patch after a move is sent at once. A server that moves again has to wait, or it could ask for the same bytes for ever.
+    const isFirstMove = outcome.type === 'moved' && !hasMoved
+    hasMoved = outcome.type === 'moved'
+    return outcome.type === 'ok' || isFirstMove
   }
 
   async function sendState(): Promise<boolean> {

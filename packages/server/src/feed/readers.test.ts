@@ -28,6 +28,16 @@ test('reserves some streams for users and admins', () => {
   expect(() => readers.take(keyOf('a', 'admin'))).toThrow('The server already has 20 open streams.')
 })
 
+test('one address without a credential does not take the places of others', () => {
+  const readers = openReaders(READER_LIMITS)
+  const nobody: Actor = { kind: 'nobody' }
+  const held = Array.from({ length: 20 }, () => readers.take(nobody, 1, '192.0.2.1'))
+  expect(() => readers.take(nobody, 1, '192.0.2.1')).toThrow('This address already has 20 open streams.')
+  readers.take(nobody, 1, '192.0.2.2')
+  held[0]?.[Symbol.dispose]()
+  readers.take(nobody, 1, '192.0.2.1')
+})
+
 test('a stream of several topics counts as so many', () => {
   const readers = openReaders({ ...READER_LIMITS, total: 100, perKey: 20 })
   const stream = readers.take(keyOf('k', 'developer'), 15)

@@ -19,13 +19,18 @@ export interface Readers {
   readonly limits: ReaderLimits
   /** Current number of readers. */
   readonly count: number
-  /** Counts a reader, or several for a stream of several topics, until the result is disposed. Throws `too-many-readers` (with `retryAfter`) if a limit is reached. */
-  take(actor: Actor, places?: number): Disposable
+  /**
+   * Counts a reader, or several for a stream of several topics, until the result is disposed. `address` is that of a caller without a credential. Throws
+   * `too-many-readers` (with `retryAfter`) if a limit is reached.
+   */
+  take(actor: Actor, places?: number, address?: string): Disposable
 }
 
 const RETRY_AFTER_S = 5
 /** Maximum number of open streams of the steps of one build. */
 const PER_BUILD = 10
+/** Maximum number of open streams of one address without a credential. All such addresses together have as many as one key. */
+const PER_ADDRESS = 20
 /** Share of all streams that is reserved for the keys of users and admins. */
 const RESERVE = 0.1
 
@@ -37,21 +42,28 @@ export function openReaders(limits: ReaderLimits): Readers {
     get count() {
       return total
     },
-    take(actor, places = 1) {
+    take(actor, places = 1, address = '') {
       const key = actor.kind === 'nobody' ? 'nobody' : `${actor.kind}/${actor.id}`
       const own = counts.get(key) ?? 0
+      const addressKey = `address/${address}`
+      const ofAddress = counts.get(addressKey) ?? 0
       const limit = hasReserve(actor) ? limits.total : limits.total - Math.floor(limits.total * RESERVE)
       if (total + places > limit) throw tooMany(`The server already has ${total} open streams.`)
       if (own + places > (actor.kind === 'build' ? Math.min(PER_BUILD, limits.perKey) : limits.perKey))
         throw tooMany(`This key already has ${own} open streams.`)
+      if (actor.kind === 'nobody' && ofAddress + places > PER_ADDRESS)
+        throw tooMany(`This address already has ${ofAddress} open streams.`)
+      const keys = actor.kind === 'nobody' ? [key, addressKey] : [key]
       total += places
-      counts.set(key, own + places)
+      for (const one of keys) counts.set(one, (counts.get(one) ?? 0) + places)
       return {
         [Symbol.dispose]() {
           total -= places
-          const left = (counts.get(key) ?? places) - places
-          if (left === 0) counts.delete(key)
-          else counts.set(key, left)
+          for (const one of keys) {
+            const left = (counts.get(one) ?? places) - places
+            if (left === 0) counts.delete(one)
+            else counts.set(one, left)
+          }
         },
       }
     },

@@ -14,6 +14,8 @@ export const DEFAULT_BODY_BYTES = 4_194_304
 const SMALL_BODY_BYTES = 4_096
 /** Maximum body bytes of concurrent calls of all callers, without documents and without routes that have limits of their own. */
 const BODIES_AT_ONCE_BYTES = 67_108_864
+/** The same for calls without a credential, which are limited by their address. */
+const STRANGERS_AT_ONCE_BYTES = 33_554_432
 /** Maximum body bytes of concurrent calls of a route with a limit of calls. */
 const ROUTE_AT_ONCE_BYTES = 268_435_456
 /** Time in which any body must arrive, and the rate at which the rest of a large one must arrive. Milliseconds, bytes. */
@@ -38,13 +40,16 @@ export function bodyLimitOf({ maxBodyBytes, allow, body, rawBody }: Route['spec'
 export function openBodyLimits({ clock, documentPool }: Deps, bodyMs = BODY_MS): (spec: Route['spec']) => Admit {
   const noLimit = { callsAtOnce: Number.POSITIVE_INFINITY, msPerMinute: Number.POSITIVE_INFINITY }
   const bodies = new Callers(clock, { ...noLimit, bytesAtOnce: BODIES_AT_ONCE_BYTES }, 'calls with a body')
+  const strangers = new Callers(clock, { ...noLimit, bytesAtOnce: STRANGERS_AT_ONCE_BYTES }, 'calls without a credential')
   return ({ allow, readsDocument, callsAtOnce }) => {
     const limits = { ...noLimit, callsAtOnce: callsAtOnce ?? 0, bytesAtOnce: ROUTE_AT_ONCE_BYTES }
     const own = callsAtOnce === undefined ? undefined : new Callers(clock, limits, 'calls of this route')
     return (caller, request) => {
       const bytes = sizeOf(request)
-      const callers = readsDocument === true ? documentPool : (own ?? (bytes > 0 && allow !== 'public' ? bodies : undefined))
-      const leave = callers?.enter(caller, bytes)
+      const isStranger = allow === 'public'
+      const shared = isStranger ? strangers : bodies
+      const callers = readsDocument === true ? documentPool : (own ?? (bytes > 0 ? shared : undefined))
+      const leave = callers?.enter(isStranger ? request.ip : caller, bytes)
       if (bytes > 0) endIfSlow(request, bodyMs + bytes / MIN_BYTES_PER_MS)
       return leave
     }

@@ -6,6 +6,7 @@ import { fault, isFault, sha256 } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { auditCall, recordFailure } from '../audit/record.ts'
 import { noteBreak } from '../builds/engine/hearing.ts'
+import proxyAddr from '@fastify/proxy-addr'
 import { callerOf, type Actor } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { authorize } from '../identity/authorize.ts'
@@ -62,7 +63,9 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   const admitFor = openBodyLimits(app, options.bodyMs)
   for (const route of options.routes) addRoute(app, server, { ...options, route, admit: admitFor(route.spec) })
   addAssets(server, [...(options.assets ?? []), ...(page?.assets ?? [])])
-  serveLogSocket(app, server.server)
+  const { trustedProxies = [] } = options
+  const trust = proxyAddr.compile([...trustedProxies])
+  serveLogSocket(app, server.server, (request) => proxyAddr(request, trust))
   return server
 }
 

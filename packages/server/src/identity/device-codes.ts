@@ -29,8 +29,9 @@ const CODE_MS = 10 * 60_000
 /** Lifetime of the key of a login. Milliseconds. */
 const KEY_MS = 30 * 86_400_000
 const INTERVAL_MS = 2_000
-/** Codes at once, because anyone can ask for one. */
+/** Codes at once, because anyone can ask for one: of all addresses, and of one. */
 const MAX_CODES = 1_000
+const MAX_CODES_OF_ADDRESS = 50
 /** Consonants, so that a code spells no word, without those that look like others. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
 const CODE_LENGTH = 8
@@ -50,8 +51,10 @@ export async function startDeviceLogin(app: App, { client, address }: DeviceClie
   const row = { ...times, id, account_id: app.accountId, hash, user_code: userCode, client, address } as const
   await app.store.write(async (tx) => {
     await deleteOldDeviceCodes(tx, now)
-    if ((await countDeviceCodes(tx.query, app.accountId)) >= MAX_CODES)
-      throw fault('rate-limited', { message: 'Too many logins wait for their confirmation.', retryAfter: 60 })
+    const isFull =
+      (await countDeviceCodes(tx.query, app.accountId)) >= MAX_CODES ||
+      (await countDeviceCodes(tx.query, app.accountId, address)) >= MAX_CODES_OF_ADDRESS
+    if (isFull) throw fault('rate-limited', { message: 'Too many logins wait for their confirmation.', retryAfter: 60 })
     await insertDeviceCode(tx, { ...row, state: 'pending', user_id: null, key_id: null })
   })
   const url = `${app.advertisedUrl()}/device`

@@ -53,6 +53,16 @@ test('a route without a body accepts 4 KiB, also from a step', async () => {
   for (const { request } of calls) request.destroy()
 })
 
+test('strangers of one address hold at most 8 MiB of bodies, and others are not affected', async () => {
+  await using scene = await openHttpScene()
+  const part = { path: '/v1/webhooks/none/deliveries', bytes: MIB }
+  const calls = Array.from({ length: 12 }, () => sendPart(scene.server.url, 'x.y', part))
+  await expect.poll(() => statusesOf(calls).filter((status) => status === 429)).toHaveLength(4)
+  expect(statusesOf(calls).filter((status) => status === 'open')).toHaveLength(8)
+  expect(await scene.nobody.text('GET', '/healthz')).toContain('ok')
+  for (const { request } of calls) request.destroy()
+})
+
 test('a caller can send 16 MiB of bodies at once, and other callers are not affected', async () => {
   await using scene = await openHttpScene()
   const token = await keyOf(scene, 'user')

@@ -156,6 +156,12 @@ test('refuses other builds, unknown tokens, and clients that prove nothing', asy
     expect((await reader.send('q', { p: path })).d.b?.s).toBe('permission_denied')
 })
 
+test('clients of one address that prove nothing hold ten connections', async () => {
+  await using scene = await openHttpScene()
+  for (let n = 0; n < 10; n += 1) await open(scene)
+  await expect(open(scene)).rejects.toThrow('503')
+})
+
 test('a right ends with the key that asked for it', async () => {
   await using scene = await openHttpScene()
   const { build, engine } = await scene.start()

@@ -101,3 +101,10 @@ test('the key of a login follows the roles of its user, and there is none for a 
   await expect(scene.nobody.deviceLogins.poll(secretOf(second))).rejects.toMatchObject({ code: 'unauthenticated' })
   await expect(mine.server.whoami()).rejects.toMatchObject({ code: 'unauthenticated' })
 })
+
+test('an address that asks for many codes does not take the places of others', async () => {
+  await using scene = await openHttpScene()
+  const { deviceLogins } = scene.nobody
+  for (let n = 0; n < 50; n += 1) await deviceLogins.start(CLIENT)
+  await expect(deviceLogins.start(CLIENT)).rejects.toMatchObject({ code: 'rate-limited' })
+})

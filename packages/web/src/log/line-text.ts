@@ -35,6 +35,9 @@ function look(style: Style, theme: Theme): Look {
   return found
 }
 
+/** Maximum number of tokens of a line that become elements. The rest is text. */
+const MAX_TOKENS = 1_000
+
 /** Replaces the content of the element. */
 export function writeText(element: HTMLElement, line: Line, options: TextOptions): void {
   const { tokens, updates } = options.showsControls
@@ -48,11 +51,12 @@ export function writeText(element: HTMLElement, line: Line, options: TextOptions
   if (plain !== undefined) return setText(element, plain)
   const nodes: Node[] = []
   let column = 0
-  for (const token of tokens) {
+  for (const token of tokens.slice(0, MAX_TOKENS)) {
     nodes.push(...toNodes(token, column, options))
     column += token.text.length
   }
-  element.replaceChildren(...nodes, ...notes.map(note))
+  const rest = tokens.slice(MAX_TOKENS).map(({ text, isMark }) => (isMark === true ? codePointName(text) : text))
+  element.replaceChildren(...nodes, rest.join(''), ...notes.map(note))
 }
 
 /** Returns the text of tokens that need no element, such as those of a line without colors. */

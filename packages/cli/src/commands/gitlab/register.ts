@@ -30,6 +30,7 @@ interface RegisterOptions {
   readonly tokenFile: Text
   readonly registrationToken: Text
   readonly name: Text
+  readonly executor: 'kubernetes' | undefined
   readonly templateConfig: Text
   readonly nonInteractive: boolean
   readonly leaveRunner: boolean
@@ -209,6 +210,10 @@ function withEnvironment(options: RegisterOptions, env: Env): RegisterOptions {
   const level = read('REGISTER_ACCESS_LEVEL')
   if (level !== undefined && level !== 'not_protected' && level !== 'ref_protected')
     throw fault('variable-invalid', { message: `REGISTER_ACCESS_LEVEL must be not_protected or ref_protected, not "${level}".` })
+  const executor = options.executor ?? read('RUNNER_EXECUTOR') ?? 'kubernetes'
+  if (executor !== 'kubernetes')
+    throw fault('variable-invalid', { message: `RUNNER_EXECUTOR is "${executor}". Windlass has only the executor kubernetes.` })
+  const policy = read('KUBERNETES_PULL_POLICY')
   const hasToken = options.token !== undefined || options.tokenFile !== undefined || options.registrationToken !== undefined
   return {
     ...options,
@@ -240,6 +245,13 @@ function withEnvironment(options: RegisterOptions, env: Env): RegisterOptions {
     kubernetesImage: options.kubernetesImage ?? read('KUBERNETES_IMAGE'),
     kubernetesHelperImage: options.kubernetesHelperImage ?? read('KUBERNETES_HELPER_IMAGE'),
     kubernetesServiceAccount: options.kubernetesServiceAccount ?? read('KUBERNETES_SERVICE_ACCOUNT'),
+    kubernetesPullPolicy:
+      options.kubernetesPullPolicy.length > 0 || policy === undefined ? options.kubernetesPullPolicy : [policy],
+    kubernetesCpuLimit: options.kubernetesCpuLimit ?? read('KUBERNETES_CPU_LIMIT'),
+    kubernetesCpuRequest: options.kubernetesCpuRequest ?? read('KUBERNETES_CPU_REQUEST'),
+    kubernetesMemoryLimit: options.kubernetesMemoryLimit ?? read('KUBERNETES_MEMORY_LIMIT'),
+    kubernetesMemoryRequest: options.kubernetesMemoryRequest ?? read('KUBERNETES_MEMORY_REQUEST'),
+    env: options.env,
     kubernetesPrivileged: options.kubernetesPrivileged ?? bool('KUBERNETES_PRIVILEGED'),
   }
 }

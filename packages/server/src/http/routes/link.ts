@@ -113,7 +113,7 @@ function shared(app: App): Route[] {
       async handle(call) {
         const { params, query, headers, actor, reply, signal } = call
         const { build } = await requireShown(app, params.id, linkIn(call))
-        using _reader = app.readers.take(actor)
+        using _reader = app.readers.take(actor, 1, reply.request.ip)
         await serveLog(app, { build, query, range: headers.range, reply, signal })
         return 'stream'
       },

@@ -37,7 +37,7 @@ import { readQuotas } from '../../pipelines/projects.ts'
 import { findProject } from '../../store/account/projects.ts'
 
 const ById = z.object({ id: Id })
-/** Lines that no longer change, of an attempt that the caller names. Other users of the browser do not get them. */
+/** Lines that no longer change, of an attempt that the caller names. Another session of the browser does not get them, because of `vary`. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 /** Maximum number of concurrent searches of one caller. */
 const SEARCHES = 4
@@ -153,7 +153,11 @@ async function answerLines(
   const tag = `"${lines.startByte}-${lines.bytes}"`
   if (!lines.complete) return ok(lines, { 'cache-control': 'no-store' })
   const isLasting = query.attempt !== undefined && from >= 0
-  const headers = { etag: `W/${tag}`, 'cache-control': isLasting ? IMMUTABLE : 'private, no-cache' }
+  const headers = {
+    etag: `W/${tag}`,
+    'cache-control': isLasting ? IMMUTABLE : 'private, no-cache',
+    vary: 'cookie, authorization',
+  }
   return isKnownTag(known, tag) ? { status: 304, headers } : ok(lines, headers)
 }
 

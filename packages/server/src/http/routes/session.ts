@@ -22,7 +22,7 @@ export function sessionRoutes(app: App, checks: SignInChecks): Route[] {
       replies: { 201: Session },
       async handle({ body, reply: { request } }) {
         const { session, cookie } = await startSession(app, checks, { input: body, request, address: request.ip })
-        return created(session, { ...NO_STORE, 'set-cookie': cookie })
+        return created(session, { ...NO_STORE, 'set-cookie': cookie, 'clear-site-data': '"cache"' })
       },
     }),
     route('POST', '/v1/sessions/codes', {

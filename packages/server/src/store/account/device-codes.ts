@@ -5,12 +5,14 @@ export async function insertDeviceCode(tx: Tx, code: DeviceCodeRow): Promise<voi
   await tx.query.insertInto('device_code').values(code).execute()
 }
 
-export async function countDeviceCodes(query: Query, accountId: string): Promise<number> {
-  const { count } = await query
+/** Counts the codes of the account, or those that a client of this address has asked for. */
+export async function countDeviceCodes(query: Query, accountId: string, address?: string): Promise<number> {
+  let select = query
     .selectFrom('device_code')
     .select((of) => of.fn.countAll<number>().as('count'))
     .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
+  if (address !== undefined) select = select.where('address', '=', address)
+  const { count } = await select.executeTakeFirstOrThrow()
   return count
 }
 

@@ -18,8 +18,9 @@ const SOCKET_PATH = '/.ws'
 const MAX_FRAME_BYTES = 16_384
 /** Maximum number of frames of a client that have not been handled yet. */
 const MAX_PENDING = 50
-/** Maximum number of connections without a right. */
+/** Maximum number of connections without a right, of all addresses and of one. */
 const MAX_STRANGERS = 100
+const MAX_STRANGERS_OF_ADDRESS = 10
 /** Time in which a client must prove its right. Milliseconds. */
 const STRANGER_MS = 10_000
 /** Time that the final status waits for a client to ask for the steps. Milliseconds. */
@@ -30,24 +31,32 @@ export function isLogSocket({ url }: Pick<IncomingMessage, 'url'>): boolean {
   return url?.split('?')[0] === SOCKET_PATH
 }
 
-/** Serves the log socket until the server closes. */
-export function serveLogSocket(app: App, server: Server): void {
+/** Serves the log socket until the server closes. `addressOf` returns the address of a client, which may be behind a proxy. */
+export function serveLogSocket(app: App, server: Server, addressOf: (request: IncomingMessage) => string): void {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_FRAME_BYTES,
     perMessageDeflate: false,
     clientTracking: false,
   })
-  const strangers = new Set<LogConnection>()
+  /** Connections without a right, with their addresses. */
+  const strangers = new Map<LogConnection, string>()
+  const isFull = (address: string): boolean =>
+    strangers.size >= MAX_STRANGERS ||
+    strangers
+      .values()
+      .filter((one) => one === address)
+      .toArray().length >= MAX_STRANGERS_OF_ADDRESS
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
-    if (app.closing.aborted || strangers.size >= MAX_STRANGERS) {
+    const address = addressOf(request)
+    if (app.closing.aborted || isFull(address)) {
       socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
       return
     }
     sockets.handleUpgrade(request, socket, head, (client) => {
       const connection = new LogConnection(app, client, () => strangers.delete(connection))
-      strangers.add(connection)
+      strangers.set(connection, address)
       connection.start(request.headers.host ?? '')
     })
   })
@@ -99,7 +108,9 @@ class LogConnection {
     const { clock, readers } = this.app
     try {
       await clock.sleep(STRANGER_MS, this.signal)
-      if (this.right !== undefined) await clock.sleep(readers.limits.lifeMs, this.signal)
+      // A stranger that does not answer the end of the connection would keep its place.
+      if (this.right === undefined) return this.client.terminate()
+      await clock.sleep(readers.limits.lifeMs, this.signal)
     } catch {
       return
     }
