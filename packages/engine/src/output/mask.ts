@@ -109,6 +109,7 @@ interface Span {
 /** Masks one stream. `push` returns the bytes that are safe to show. The start of a possible secret is held back until more bytes or `end` follow. */
 export class Masker {
   readonly #trie: Automaton | undefined
+  readonly #mask: Buffer
   #state = 0
   #held = EMPTY
   /** Number of bytes of `#held` that were output early. */
@@ -116,8 +117,10 @@ export class Masker {
   /** Secrets found in `#held`, or whose end is in it. */
   #spans: Span[] = []
 
-  constructor(trie: Automaton | undefined) {
+  /** `mask` replaces each secret. */
+  constructor(trie: Automaton | undefined, mask: Buffer = MASK) {
     this.#trie = trie
+    this.#mask = mask
   }
 
   push(bytes: Buffer): Buffer {
@@ -182,7 +185,7 @@ export class Masker {
     for (const { start, end, shown } of spans) {
       if (start >= safe) break
       if (start > position) parts.push(text.subarray(position, start))
-      if (!shown) parts.push(MASK)
+      if (!shown) parts.push(this.#mask)
       position = end
     }
     if (position < safe) parts.push(text.subarray(position, safe))

@@ -23,7 +23,7 @@ export const gitlabCommands = [
       'With a runner authentication token (glrt-…), which is created in GitLab, the command verifies the token. With a registration token it creates the ' +
       'runner. Settings that are not given come from the template. The variables of the environment that gitlab-runner reads are read as well, such as ' +
       'CI_SERVER_URL, CI_SERVER_TOKEN, REGISTRATION_TOKEN, RUNNER_NAME and KUBERNETES_NAMESPACE. If the file cannot be written, or you interrupt the ' +
-      'command, the registration is undone.',
+      'command, the registration is undone. This version does not run the jobs: the file has the format of gitlab-runner, which can run with it.',
     options: {
       config,
       url: text('-u, --url <url>', 'URL of the GitLab server'),
