@@ -28,8 +28,13 @@ export function cacheKey(given: string, { jobName, ref, isHashed = false }: KeyO
 
 function sanitized(text: string): string | undefined {
   const plain = text.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.').replaceAll('\\', '/')
-  // The root keeps `..` inside.
-  const path = posix.normalize(`/${plain}`).slice(1).trimEnd().replace(/\/+$/, '').trimEnd()
+  let path = plain
+  // What is removed from the end can uncover a part that has to go as well.
+  for (let before: string | undefined; before !== path;) {
+    before = path
+    // The root keeps `..` inside.
+    path = posix.normalize(`/${path}`).slice(1).trimEnd().replace(/\/+$/, '')
+  }
   return path === '' || path === '.' || path === '..' ? undefined : path
 }
 

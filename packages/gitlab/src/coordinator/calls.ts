@@ -31,6 +31,8 @@ export interface ApiCall {
   readonly signal?: AbortSignal | undefined
   /** Time limit of each try. Milliseconds. Default: 2 minutes. */
   readonly timeoutMs?: number
+  /** Longest wait before a retry that the server can ask for. Beyond it the answer is returned. Milliseconds. Default: no limit of its own. */
+  readonly maxWaitMs?: number
   /** Longest answer that is read. Bytes. Default: 1 MiB. */
   readonly maxBytes?: number
   /** True if a request whose connection closed before the answer is not sent again. */
@@ -97,7 +99,9 @@ export function openCalls(options: CallOptions): Calls {
         log[LOGGED_AS_INFO.has(status) ? 'info' : 'warn'](fields, 'the coordinator answered with another status than expected')
       }
       if (!isRetried(answer.status) || n >= TRIES || call.expected.includes(answer.status)) return answer
-      await clock.sleep(retryDelayMs(answer.headers, n, clock.now()), signal)
+      const delayMs = retryDelayMs(answer.headers, n, clock.now())
+      if (delayMs > (call.maxWaitMs ?? Number.POSITIVE_INFINITY)) return answer
+      await clock.sleep(delayMs, signal)
     }
   }
 }

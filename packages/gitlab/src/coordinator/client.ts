@@ -53,7 +53,7 @@ export function openCoordinator(options: CoordinatorOptions): Coordinator {
   const connections = openConnections({ base, tls, proxy, maxAgeMs, clock })
   const call = openCalls({ base, connections, userAgent, clock, log, signal, onCall: options.onCall })
   const job = jobCalls({ call, info })
-  const request = jobRequest({ call, token, info, log, updateJob: job.updateJob })
+  const request = jobRequest({ call, token, info, log, clock, updateJob: job.updateJob })
   return {
     base,
     ...runnerCalls({ call, token, info }),

@@ -1,5 +1,5 @@
 /** The request for a job: a long poll that the server may hold. */
-import type { Logger } from '@windlass/kit'
+import type { Clock, Logger } from '@windlass/kit'
 import { z } from 'zod'
 import { Job } from '../job/payload.ts'
 import { single, type Calls } from './calls.ts'
@@ -30,7 +30,7 @@ export interface JobRequestResult {
 }
 
 /** Time limit of a request, which the server holds for 50 s by default. Milliseconds. */
-const TIMEOUT_MS = 10 * 60_000
+const TIMEOUT_MS = 3 * 60_000
 const MAX_JOB_BYTES = 16 * 1024 * 1024
 /** Problems of a job that the log names. */
 const MAX_PROBLEMS = 20
@@ -43,6 +43,7 @@ export function jobRequest(options: {
   readonly token: string
   readonly info: RunnerInfo
   readonly log: Logger
+  readonly clock: Clock
   readonly updateJob: UpdateJob
 }): (request: JobRequest) => Promise<JobRequestResult> {
   const { call, token, log } = options
@@ -60,6 +61,8 @@ export function jobRequest(options: {
     const { correlationId, isPushedBack: pushedBack } = answer
     const update = single(answer.headers['x-gitlab-last-update'])
     const common = { pushedBack, correlationId, ...(update !== undefined && { lastUpdate: update }) }
+    // A proxy refuses for a server that is away. That says nothing about the token.
+    if (answer.status === 403 && answer.json === undefined) return { outcome: 'failed', ...common }
     const outcome = outcomes[answer.status]
     if (outcome !== undefined) return { outcome, ...common }
     if (answer.status !== 201) return { outcome: 'failed', ...common }
@@ -70,28 +73,38 @@ export function jobRequest(options: {
       correlation_id: correlationId,
     }
     log.error(fields, 'the coordinator sent a job that is not understood')
-    await failUnreadable(answer.json, options, signal)
+    // In the background: the next request must not wait for it.
+    void failUnreadable(answer.json, options, signal).catch(() => undefined)
     return { outcome: 'failed', ...common }
   }
 }
 
 const outcomes: Readonly<Record<number, JobRequestResult['outcome']>> = { 204: 'none', 403: 'forbidden', 503: 'maintenance' }
 
-/** Fails a job that cannot be read, because the server has already given it to this runner. */
+/** Number of tries to fail a job that cannot be read, and the wait after the first one, which doubles. Milliseconds. */
+const FAIL_TRIES = 8
+const FAIL_WAIT_MS = 1_000
+
+/** Fails a job that cannot be read, because the server has already given it to this runner. Rejects if the signal is aborted. */
 async function failUnreadable(
   json: unknown,
-  { updateJob }: { readonly updateJob: UpdateJob },
+  { updateJob, clock }: { readonly updateJob: UpdateJob; readonly clock: Clock },
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const head = JobHead.safeParse(json)
   if (!head.success) return
   const { id: jobId, token: jobToken } = head.data
-  await updateJob({
-    jobId,
-    jobToken,
-    state: 'failed',
-    failureReason: 'runner_system_failure',
-    output: { checksum: 0, bytes: 0 },
-    signal,
-  })
+  const output = { checksum: 0, bytes: 0 }
+  for (let n = 0; n < FAIL_TRIES; n += 1) {
+    const { type } = await updateJob({
+      jobId,
+      jobToken,
+      state: 'failed',
+      failureReason: 'runner_system_failure',
+      output,
+      signal,
+    })
+    if (type !== 'failed' && type !== 'pending') return
+    await clock.sleep(FAIL_WAIT_MS * 2 ** n, signal)
+  }
 }

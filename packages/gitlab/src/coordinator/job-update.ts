@@ -93,6 +93,7 @@ export function jobCalls({ call, info }: { readonly call: Calls; readonly info: 
         body: bytes,
         expected: [202],
         signal,
+        maxWaitMs: MAX_WAIT_MS,
       })
       return 'type' in answer ? answer : { ...replyOf(answer.headers), ...traceResult(answer) }
     },
@@ -105,6 +106,7 @@ export function jobCalls({ call, info }: { readonly call: Calls; readonly info: 
         body: updateBody(update, info),
         expected: [200, 202],
         signal,
+        maxWaitMs: MAX_WAIT_MS,
         isOnce: state !== 'running',
       })
       return 'type' in answer ? answer : { ...replyOf(answer.headers), ...updateResult(answer, state) }
@@ -139,7 +141,16 @@ function updateBody({ jobToken, state, failureReason, exitCode, output }: JobUpd
   }
 }
 
+/** Longest wait of one call that the server can ask for. The sender of a trace has intervals of its own. Milliseconds. */
+const MAX_WAIT_MS = 30_000
+
+/** Returns true for a refusal by a proxy, such as while GitLab is upgraded. Those of GitLab are JSON, or name the state of the job. */
+function isForeign({ status, json, headers }: ApiAnswer): boolean {
+  return (status === 403 || status === 404) && json === undefined && single(headers['job-status']) === undefined
+}
+
 function traceResult(answer: ApiAnswer): TraceAnswer {
+  if (isForeign(answer)) return failedBy(answer)
   const abort = abortOf(answer)
   if (abort !== undefined) return abort
   if (answer.status === 202) return { type: 'accepted' }
@@ -149,6 +160,7 @@ function traceResult(answer: ApiAnswer): TraceAnswer {
 }
 
 function updateResult(answer: ApiAnswer, state: JobUpdate['state']): UpdateAnswer {
+  if (isForeign(answer)) return failedBy(answer)
   // The answer to a final update has the new state in its header, so a failed job is not a reason to abort here.
   if (answer.status === 200 && state !== 'running') return { type: 'done' }
   const abort = abortOf(answer)

@@ -17,7 +17,7 @@ export function isRetried(status: number): boolean {
 
 /**
  * Returns the delay before retry `n` (1 = first retry), milliseconds. `RateLimit-ResetTime`, an HTTP date, wins over `Retry-After`, a number of
- * seconds; otherwise the delay grows exponentially. `now` is the wall time in epoch milliseconds.
+ * seconds; otherwise the delay grows exponentially. `now` is the wall time in epoch milliseconds, for an answer without a `Date`.
  */
 export function retryDelayMs(headers: IncomingHttpHeaders, n: number, now: number): number {
   const asked = resetMs(headers, now) ?? afterMs(headers)
@@ -27,7 +27,9 @@ export function retryDelayMs(headers: IncomingHttpHeaders, n: number, now: numbe
 function resetMs(headers: IncomingHttpHeaders, now: number): number | undefined {
   const text = headers['ratelimit-resettime']
   const at = typeof text === 'string' ? Date.parse(text) : Number.NaN
-  return Number.isNaN(at) ? undefined : at - now
+  // The clock of the server is compared with itself where it says its time.
+  const sentAt = Date.parse(headers.date ?? '')
+  return Number.isNaN(at) ? undefined : at - (Number.isNaN(sentAt) ? now : sentAt)
 }
 
 function afterMs(headers: IncomingHttpHeaders): number | undefined {

@@ -1,5 +1,5 @@
 /** The end of a trace: what is left of it, and the final state with its checksum, until the server has both. */
-import type { Clock, Logger } from '@windlass/kit'
+import { defined, type Clock, type Logger } from '@windlass/kit'
 import type { Coordinator } from '../coordinator/client.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
 import type { JobReply } from '../coordinator/job-update.ts'
@@ -78,6 +78,8 @@ class FinalSequence {
   #isUnclear = false
   /** True if the server does not take the trace anymore. */
   #isTraceGone = false
+  /** True if the spool cannot be read, so the server cannot compare its trace with ours. */
+  #isUnreadable = false
   #moves = 0
   #pendingSince: number | undefined
 
@@ -99,15 +101,16 @@ class FinalSequence {
       if (this.#moves > MAX_MOVES) return { type: 'failed', reason: 'the server names a different size of the trace each time' }
       await this.#wait()
     } else this.#moves = 0
-    if (outcome.type === 'gone') this.#isTraceGone = true
+    if (outcome.type === 'gone' || outcome.type === 'unreadable') this.#isTraceGone = true
+    if (outcome.type === 'unreadable') this.#isUnreadable = true
     if (outcome.type === 'abort') return this.#ended(outcome.reason)
     return outcome.type === 'failed' ? outcome : { type: 'repeat' }
   }
 
   async #update(): Promise<Step> {
     const { coordinator, spool, jobId, jobToken, final, delivery, retries, onReply, clock, signal } = this.#options
-    const output = { checksum: spool.checksum, bytes: spool.size }
-    const result = await coordinator.updateJob({ jobId, jobToken, ...final, output, signal })
+    const output = this.#isUnreadable ? undefined : { checksum: spool.checksum, bytes: spool.size }
+    const result = await coordinator.updateJob({ jobId, jobToken, ...final, ...defined({ output }), signal })
     onReply(result)
     switch (result.type) {
       case 'done':

@@ -11,6 +11,8 @@ export type PatchOutcome =
   /** The server has another number of bytes; the next patch starts there. */
   | { readonly type: 'moved' }
   | { readonly type: 'gone' }
+  /** The spool cannot be read, so nothing more of the trace can be sent. */
+  | { readonly type: 'unreadable'; readonly reason: string }
   | { readonly type: 'abort'; readonly reason: string }
   | { readonly type: 'failed'; readonly reason: string }
 
@@ -40,7 +42,12 @@ export function openTraceDelivery(options: {
     },
     async next(signal) {
       if (spool.size <= offset) return { type: 'ok' }
-      const bytes = await spool.read(offset, PATCH_BYTES)
+      let bytes: Buffer
+      try {
+        bytes = await spool.read(offset, PATCH_BYTES)
+      } catch (error) {
+        return { type: 'unreadable', reason: error instanceof Error ? error.message : String(error) }
+      }
       const result = await patchTrace({ jobId, jobToken, offset, bytes, debug, signal })
       onReply(result)
       if (result.type === 'accepted') {

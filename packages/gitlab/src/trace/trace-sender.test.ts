@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { ftruncateSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -29,6 +29,15 @@ interface Setup {
   /** What the sender told its job. */
   readonly calls: string[]
   readonly log: { readonly lines: readonly LogLine[] }
+}
+
+/** Returns the target of a link; empty if it is gone. */
+function readLinkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
 }
 
 async function open(options: FakeCoordinatorOptions & { readonly sender?: Partial<TraceSenderOptions> } = {}): Promise<Setup> {
@@ -196,7 +205,7 @@ test('tells the job once that it is being canceled, and continues to send', asyn
 test.each([
   ['canceled', { status: 202, headers: { 'job-status': 'canceled' } }],
   ['failed', { status: 202, headers: { 'job-status': 'failed' } }],
-  ['forbidden', { status: 403 }],
+  ['forbidden', { status: 403, body: { message: '403 Forbidden' } }],
 ])('stops and aborts the job if it is %s', async (reason, answer) => {
   const setup = await open()
   const { fake, sender, clock, calls } = setup
@@ -218,8 +227,8 @@ test('a silent job learns that it was canceled', async () => {
 
 test('a job that does not exist anymore is aborted', async () => {
   const { fake, sender, clock, calls } = await open()
-  fake.next('trace', { status: 404 })
-  fake.next('update', { status: 404 })
+  fake.next('trace', { status: 404, body: { message: '404 Not found' } })
+  fake.next('update', { status: 404, body: { message: '404 Not found' } })
   sender.append(Buffer.from('a'))
   await advanceUntil(clock, 100, () => calls.length > 0)
   expect(calls).toEqual(['abort: gone'])
@@ -303,7 +312,7 @@ test('gives up after the retries', async () => {
 
 test.each([
   ['the connection broke', ['break-after' as const]],
-  ['a proxy answered', [{ status: 504 }, { status: 403 }]],
+  ['a proxy answered', [{ status: 504 }, { status: 403, body: { message: '403 Forbidden' } }]],
 ])('a final update that is refused after %s counts as delivered', async (_, answers) => {
   const setup = await open()
   setup.fake.next('update', ...answers)
@@ -313,7 +322,7 @@ test.each([
 
 test('a final update that is refused at once is not delivered', async () => {
   const setup = await open()
-  setup.fake.next('update', { status: 403 })
+  setup.fake.next('update', { status: 403, body: { message: '403 Forbidden' } })
   expect(await finish(setup, { state: 'success' })).toEqual({ type: 'aborted', reason: 'forbidden' })
   expect(setup.calls).toEqual([])
 })
@@ -321,7 +330,7 @@ test('a final update that is refused at once is not delivered', async () => {
 test('sends the final state although the server does not take the trace anymore', async () => {
   const setup = await open()
   setup.job.checksTrace = false
-  setup.fake.next('trace', { status: 404 })
+  setup.fake.next('trace', { status: 404, body: { message: '404 Not found' } })
   setup.sender.append(Buffer.from('a'))
   expect(await finish(setup, { state: 'success' })).toEqual({ type: 'delivered' })
 })
@@ -353,6 +362,45 @@ test('a server that names one size after the other is not sent the same bytes wi
   const startedAt = clock.monotonic()
   await advanceUntil(clock, 1_000, () => fake.of('trace').length >= 6)
   expect(clock.monotonic() - startedAt).toBeGreaterThanOrEqual(9_000)
+})
+
+test('a refusal by a proxy ends nothing', async () => {
+  const { fake, job, sender, clock, calls } = await open()
+  const page: Prepared = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>default backend</html>' }
+  fake.next('trace', page, { ...page, status: 403 })
+  sender.append(Buffer.from('a'))
+  await advanceUntil(clock, 1_000, () => job.trace.toString() === 'a')
+  fake.next('update', page, { ...page, status: 403 })
+  expect(await finish({ sender, clock }, { state: 'success' })).toEqual({ type: 'delivered' })
+  expect(calls).toEqual([])
+  expect(job.final?.state).toBe('success')
+})
+
+test('a long wait that the server asks for does not delay the end of the job', async () => {
+  const setup = await open()
+  setup.fake.next('trace', { status: 429, headers: { 'retry-after': '600' } })
+  setup.sender.append(Buffer.from('a'))
+  const startedAt = setup.clock.monotonic()
+  expect(await finish(setup, { state: 'success' })).toEqual({ type: 'delivered' })
+  expect(setup.clock.monotonic() - startedAt).toBeLessThan(60_000)
+})
+
+test('a spool that cannot be read any more does not end the job, and its state is still sent', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-unreadable-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const setup = await open({ sender: { folder } })
+  setup.sender.append(Buffer.from('lost'))
+  // The file has no name: it is found by its descriptor, and cut.
+  for (const name of readdirSync('/proc/self/fd')) {
+    const target = readLinkOf(`/proc/self/fd/${name}`)
+    if (target.startsWith(folder)) ftruncateSync(Number(name))
+  }
+  await advanceUntil(setup.clock, 1_000, () => setup.fake.of('update').length > 0)
+  expect(setup.calls).toEqual([])
+  setup.job.checksTrace = false
+  expect(await finish(setup, { state: 'success' })).toEqual({ type: 'delivered' })
+  expect(setup.job.final?.state).toBe('success')
+  expect(setup.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
 })
 
 test('close sends no final state', async () => {

@@ -3,7 +3,7 @@
  * server may change, a silent job sends its state now and then, and the final state carries the checksum of the trace, which the server compares.
  * A server that is down only delays the trace.
  */
-import type { Clock, Logger } from '@windlass/kit'
+import { defined, type Clock, type Logger } from '@windlass/kit'
 import type { Coordinator } from '../coordinator/client.ts'
 import { reportedReason, type FailureReason } from '../coordinator/failure-reasons.ts'
 import { deliverFinal, type Delivery, type FinalState } from './final-update.ts'
@@ -62,6 +62,8 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
   let isCanceling = false
   let isFailing = false
   let hasMoved = false
+  /** True if the spool cannot be read: only the state of the job is sent. */
+  let isUnreadable = false
   let aborted: string | undefined
   let final: FinalState | undefined
   let isOver = false
@@ -83,22 +85,26 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
 
   /** Sends one patch, or the state of a silent job. Resolves to whether it succeeded. */
   async function tick(): Promise<boolean> {
-    const isSilent = delivery.waiting <= 0
+    const isSilent = delivery.waiting <= 0 || isUnreadable
     if (isSilent) return clock.monotonic() - lastSentAt < KEEP_ALIVE_MS || (await sendState())
     const outcome = await delivery.next(stop.signal)
     if (outcome.type === 'ok') lastSentAt = clock.monotonic()
     else if (outcome.type === 'abort') abort(outcome.reason)
+    else if (outcome.type === 'unreadable') {
+      isUnreadable = true
+      log.error({ job: jobId, reason: outcome.reason }, 'the trace cannot be read any more; the job goes on without it')
+    }
     // Only the state says whether the whole job is gone.
     else if (outcome.type === 'gone') await sendState()
     // The first patch after a move is sent at once. A server that moves again has to wait, or it could ask for the same bytes for ever.
     const isFirstMove = outcome.type === 'moved' && !hasMoved
     hasMoved = outcome.type === 'moved'
-    return outcome.type === 'ok' || isFirstMove
+    return outcome.type === 'ok' || outcome.type === 'unreadable' || isFirstMove
   }
 
   async function sendState(): Promise<boolean> {
-    const output = { checksum: spool.checksum, bytes: spool.size }
-    const result = await coordinator.updateJob({ jobId, jobToken, state: 'running', output, signal: stop.signal })
+    const output = isUnreadable ? undefined : { checksum: spool.checksum, bytes: spool.size }
+    const result = await coordinator.updateJob({ jobId, jobToken, state: 'running', ...defined({ output }), signal: stop.signal })
     onReply(result)
     if (result.type === 'abort') abort(result.reason)
     if (result.type === 'resend') delivery.restart()
@@ -109,7 +115,7 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
 
   /** Waits for the next tick. Does not wait if a whole patch is waiting and the server takes patches. */
   async function pause(): Promise<void> {
-    if (final !== undefined || (!isFailing && delivery.waiting >= PATCH_BYTES)) return
+    if (final !== undefined || (!isFailing && !isUnreadable && delivery.waiting >= PATCH_BYTES)) return
     const woken = new AbortController()
     wake = () => woken.abort()
     await clock.sleep(intervalMs, AbortSignal.any([stop.signal, woken.signal])).catch(() => undefined)

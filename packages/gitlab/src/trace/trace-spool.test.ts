@@ -45,5 +45,12 @@ test('bytes that the disk does not take stay in memory', async () => {
   expect((await full.read(0, 100)).toString()).toBe('one, two')
   expect((await full.read(3, 4)).toString()).toBe(', tw')
   expect(log.lines).toHaveLength(1)
+  // The memory grows by doubling, so the bytes are not copied for each line.
+  const lines = Array.from({ length: 20_000 }, (_, n) => Buffer.from(`line ${n}\n`))
+  for (const line of lines) full.append(line)
+  const whole = Buffer.concat([Buffer.from('one, two'), ...lines])
+  expect(full.size).toBe(whole.length)
+  expect(full.checksum).toBe(crc32(whole))
+  expect((await full.read(0, whole.length + 1)).equals(whole)).toBe(true)
   await full.close()
 })

@@ -23,6 +23,9 @@ export interface TraceSpool {
 const readFile = promisify(read)
 const closeFile = promisify(close)
 
+/** Smallest memory for what the disk does not take. Bytes. */
+const MIN_MEMORY = 65_536
+
 /** Opens an empty spool in a folder. Throws if the folder does not allow files. */
 export function openTraceSpool(folder: string, log: Logger): TraceSpool {
   const path = join(folder, `trace-${randomUUID()}`)
@@ -34,7 +37,9 @@ export function openTraceSpool(folder: string, log: Logger): TraceSpool {
 /** Returns the spool of an empty file, which it closes. */
 export function spoolOf(file: number, log: Logger): TraceSpool {
   let onDisk = 0
-  let inMemory: Buffer | undefined
+  /** Bytes that the disk did not take: the first `used` ones. */
+  let memory = Buffer.alloc(0)
+  let used = 0
   let checksum = 0
   let isClosed = false
   let reading: Promise<unknown> = Promise.resolve()
@@ -54,6 +59,17 @@ export function spoolOf(file: number, log: Logger): TraceSpool {
     return rest
   }
 
+  /** Keeps bytes in memory, which grows by doubling. */
+  function keep(bytes: Uint8Array): void {
+    if (used + bytes.length > memory.length) {
+      const larger = Buffer.alloc(Math.max(MIN_MEMORY, 2 * (used + bytes.length)))
+      memory.copy(larger, 0, 0, used)
+      memory = larger
+    }
+    memory.set(bytes, used)
+    used += bytes.length
+  }
+
   async function readAt(offset: number, length: number): Promise<Buffer> {
     const inFile = Math.max(0, Math.min(length, onDisk - offset))
     const parts: Buffer[] = []
@@ -65,13 +81,13 @@ export function spoolOf(file: number, log: Logger): TraceSpool {
       got += bytesRead
     }
     const start = Math.max(0, offset - onDisk)
-    if (inMemory !== undefined && inFile < length) parts.push(inMemory.subarray(start, start + length - inFile))
+    if (start < used && inFile < length) parts.push(Buffer.from(memory.subarray(start, Math.min(used, start + length - inFile))))
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
   }
 
   return {
     get size() {
-      return onDisk + (inMemory?.length ?? 0)
+      return onDisk + used
     },
     get checksum() {
       return checksum
@@ -80,11 +96,8 @@ export function spoolOf(file: number, log: Logger): TraceSpool {
       // The number of a closed file may belong to another file by now.
       if (isClosed) throw new Error('the spool of the trace is closed')
       checksum = crc32(bytes, checksum)
-      if (inMemory !== undefined) inMemory = Buffer.concat([inMemory, bytes])
-      else {
-        const rest = write(bytes)
-        if (rest.length > 0) inMemory = Buffer.from(rest)
-      }
+      const rest = used > 0 ? bytes : write(bytes)
+      if (rest.length > 0) keep(rest)
     },
     read(offset, length) {
       const result = readAt(offset, length)

@@ -1,7 +1,9 @@
 /** One opened log: its lines, its search and its view, and what the bar above it shows. */
 import type { LogLines } from '@windlass/protocol'
 import { now } from '../looks/clock.ts'
+import { onReturn } from '../server/away.ts'
 import { client } from '../server/client.ts'
+import { isWorthRepeating } from '../server/query-client.ts'
 import { followTopics } from '../server/stream.ts'
 import { Follower } from './follow.ts'
 import type { LogName, LogState } from './log-state.ts'
@@ -23,6 +25,8 @@ export interface LogOptions {
 
 /** Draws are at most this often while output arrives. Milliseconds. */
 const LIVE_DRAW_MS = 100
+/** Wait before what failed is tried again by itself. Milliseconds. */
+const RETRY_MS = 2_000
 /** How often the marks of a live log are read again. Milliseconds. */
 const LIVE_MARKS_MS = 5_000
 let opened = 0
@@ -46,6 +50,7 @@ export class Log {
   #seen = 0
   #marksTimer: ReturnType<typeof setTimeout> | undefined
   #drawTimer: ReturnType<typeof setTimeout> | undefined
+  #retryTimer: ReturnType<typeof setTimeout> | undefined
   #state: LogState | undefined
 
   constructor(name: LogName, options: LogOptions) {
@@ -75,6 +80,10 @@ export class Log {
       drawn: () => this.#drawn(),
     })
     this.#view.isFollowing = options.live
+    this.#abort.signal.addEventListener(
+      'abort',
+      onReturn(() => this.retry()),
+    )
     document.addEventListener('selectionchange', () => this.#selected(), { signal: this.#abort.signal })
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     scheme.addEventListener('change', () => this.#view.changeTheme(), { signal: this.#abort.signal })
@@ -110,6 +119,7 @@ export class Log {
     this.#abort.abort()
     clearTimeout(this.#drawTimer)
     clearTimeout(this.#marksTimer)
+    clearTimeout(this.#retryTimer)
     this.#follower?.close()
     this.#search.close()
     this.#source.close()
@@ -218,6 +228,7 @@ export class Log {
   /** Tries again what has failed: the start of the log or of its follower, or reads of lines. */
   retry(): void {
     const hasFailed = this.#error !== undefined
+    if (!hasFailed && this.#source.error === undefined) return
     this.#error = undefined
     if (hasFailed && this.#follower !== undefined) void this.#follower.start()
     else if (hasFailed) {
@@ -266,6 +277,11 @@ export class Log {
   }
 
   #arrived(): void {
+    if (isWorthRepeating(this.#error ?? this.#source.error))
+      this.#retryTimer ??= setTimeout(() => {
+        this.#retryTimer = undefined
+        this.retry()
+      }, RETRY_MS)
     this.#drawTimer ??= setTimeout(
       () => {
         this.#drawTimer = undefined

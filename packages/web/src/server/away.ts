@@ -45,8 +45,8 @@ export async function tryNow(): Promise<void> {
   clearTimeout(timer)
   try {
     const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(5_000) })
-    // A gateway answers for a server that is gone.
-    if (answer.status < 500) reportAnswer()
+    // A gateway answers for a server that is gone, also with 404.
+    if (answer.ok) reportAnswer()
     else planTry()
   } catch {
     planTry()

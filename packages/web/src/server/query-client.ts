@@ -9,7 +9,7 @@ const LONGEST_WAIT_S = 5
 const STALE_MS = 5_000
 
 /** Returns true for a fault after which the same call may succeed. The wait for a silent server is not counted here: its return repeats all calls. */
-function isWorthRepeating(error: unknown): boolean {
+export function isWorthRepeating(error: unknown): boolean {
   if (!isFault(error) || (faults[error.code] as { readonly retry?: true }).retry !== true) return false
   const { retryAfter } = error.details
   return typeof retryAfter !== 'number' || retryAfter <= LONGEST_WAIT_S

@@ -33,12 +33,16 @@ interface Kept {
   readonly at: number
 }
 
+/** Calls by POST that change nothing. */
+const READS = /\/v1\/(?:plan|validate)$/
+
 /** Opens an empty collection. `now` returns the time in milliseconds. */
 export function openRepeatKeys(now: () => number): RepeatKeys {
   const kept = new Map<string, Kept>()
   return {
     begin({ method, url, headers, body }) {
-      if (method === 'GET') return { headers, answered: ignore, lost: ignore }
+      const isRead = method === 'GET' || READS.test(url.replace(/[?#].*$/, ''))
+      if (isRead) return { headers, answered: ignore, lost: ignore }
       const key = headers[HEADER]
       const call = JSON.stringify([method, url, body])
       const earlier = kept.get(call)

@@ -18,6 +18,8 @@ type Listener = (event: StreamEvent) => void
 const HIDDEN_MS = 30_000
 const SHORTEST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 5_000
+/** Wait after a refusal that the same server would repeat. Milliseconds. */
+const PERMANENT_WAIT_MS = 60_000
 /** Faults that another try does not change. The sign-in ends `unauthenticated`. */
 const PERMANENT: ReadonlySet<string> = new Set(['unauthenticated', 'forbidden', 'not-found', 'not-supported', 'request-invalid'])
 
@@ -104,6 +106,8 @@ async function follow(topics: readonly string[], own: AbortController, before: A
       liveness.set('off')
       // The next call of `connect` opens the same topics again.
       if (open?.abort === own) open = undefined
+      // A replica of an earlier version may not know a topic. Another one answers later.
+      if (error.code !== 'unauthenticated') retryTimer = setTimeout(connect, PERMANENT_WAIT_MS)
       return
     }
     reopen(own)

@@ -35,9 +35,10 @@ export const pageTransport: Transport = async ({ method, url, headers, body, sig
   }
 }
 
-/** Returns true for an answer that a gateway gives for a server which it does not reach. */
+/** Returns true for an answer that a gateway gives for a server which it does not reach. Those of the server itself have a problem as body. */
 function isFromGateway(response: Response): boolean {
-  return response.status >= 502 && response.status <= 504 && !isProblem(response)
+  const { status } = response
+  return (status === 404 || (status >= 502 && status <= 504)) && !isProblem(response)
 }
 
 /** Returns true for a refusal by the server itself. */
