@@ -1,0 +1,188 @@
+/**
+ * The stage that gets the sources of a job: a repository in the state of its commit, whatever an earlier job has left there. The token stands in a file beside
+ * the sources, never in the configuration of the repository. Rules of the runners of GitLab.
+ */
+import type { GitOptions } from './git-options.ts'
+import { quoted, type ShellScript } from './shell-script.ts'
+
+export interface Sources {
+  readonly options: GitOptions
+  /** URL with a login, as the server sends it, or with another host. */
+  readonly repoUrl: string
+  readonly projectFolder: string
+  /** Folder beside the sources. */
+  readonly temporaryFolder: string
+  readonly ref: string
+  readonly sha: string
+  readonly refspecs: readonly string[]
+  readonly objectFormat: string
+  /** Product and version, which git sends. */
+  readonly userAgent: string
+  /** Identifies the request of the job in the logs of the server. */
+  readonly correlationId: string | undefined
+  /** Path of a PEM file with the authority of the server. */
+  readonly caFile: string | undefined
+  /** `clean_git_config`: what a job could have written into the repository to be run by git is removed. */
+  readonly cleansConfig: boolean
+  readonly isSafeDirectory: boolean
+  /** Scripts of the configuration and of the job, in the order in which they run. */
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+}
+
+/** Writes the stage. */
+export function writeSources(script: ShellScript, sources: Sources): void {
+  const { options, projectFolder } = sources
+  for (const warning of options.warnings) script.say(`WARNING: ${warning}`, 'yellow')
+  // A job that asks for a login would wait for ever.
+  script.set('GIT_TERMINAL_PROMPT', '0').set('GCM_INTERACTIVE', 'Never')
+  if (options.strategy === 'none') {
+    script.say('Skipping Git repository setup').run('mkdir', '-p', projectFolder)
+    return
+  }
+  if (options.strategy === 'empty') {
+    script.say('Skipping Git repository setup and creating an empty build directory')
+    script.run('rm', '-rf', projectFolder).run('mkdir', '-p', projectFolder)
+    return
+  }
+  for (const hook of sources.before) script.raw(hook)
+  fetchSources(script, sources)
+  if (options.isCheckedOut) checkOut(script, sources)
+  else script.say('Skipping Git checkout')
+  if (options.submodules === 'none') script.say('Skipping Git submodules setup')
+  else updateSubmodules(script, sources)
+  for (const hook of sources.after) script.raw(hook)
+}
+
+/** Removes all sources, before another try to get them. */
+export function clearSources(script: ShellScript, { projectFolder }: Pick<Sources, 'projectFolder'>): void {
+  script.say('Deleting all tracked and untracked files due to source fetch failure')
+  script.run('rm', '-rf', projectFolder)
+}
+
+function fetchSources(script: ShellScript, sources: Sources): void {
+  const { options, projectFolder, temporaryFolder, refspecs } = sources
+  const template = `${temporaryFolder}/git-template`
+  if (options.strategy === 'clone') script.run('rm', '-rf', projectFolder)
+  else removeLeftovers(script, sources)
+  const isFetched = options.depth > 0 ? ` with git depth set to ${options.depth}` : ''
+  script.say(`Fetching changes${isFetched}...`)
+  script.run('mkdir', '-p', temporaryFolder).run('rm', '-rf', template).run('mkdir', '-p', template)
+  writeConfig(script, sources)
+  script.raw(`_is_new=1; if [ -e ${quoted(`${projectFolder}/.git`)} ]; then _is_new=0; fi`)
+  const format = sources.objectFormat === 'sha256' ? ['--object-format=sha256'] : []
+  script.run('git', 'init', '--quiet', ...format, '--template', template, projectFolder)
+  script.run('cd', projectFolder)
+  if (sources.isSafeDirectory) {
+    script.raw('if [ -z "$(git config --global --get-all safe.directory 2>/dev/null | grep -Fx "$PWD" || true)" ]; then')
+    script.raw('  git config --global --add safe.directory "$PWD" 2>/dev/null || true').raw('fi')
+  }
+  const url = withoutLogin(sources.repoUrl)
+  script.raw(`git config --local --get-all include.path 2>/dev/null | grep -Fxq ${quoted(configFileOf(sources))} ||`)
+  script.raw(`  git config --local --add include.path ${quoted(configFileOf(sources))}`)
+  script.when(
+    `git remote add origin ${quoted(url)} 2>/dev/null`,
+    (then) => then.raw(`if [ "$_is_new" = 1 ]; then printf '%s\\n' 'Created fresh repository.'; fi`),
+    (otherwise) => otherwise.run('git', 'remote', 'set-url', 'origin', url),
+  )
+  const depth = options.depth > 0 ? ['--depth', String(options.depth)] : []
+  const fetch = ['git', '-c', `http.userAgent=${sources.userAgent}`, 'fetch', 'origin', '--no-recurse-submodules']
+  const words = [...fetch, ...refspecs, ...depth, ...options.fetchFlags]
+  if (depth.length > 0) script.run(...words)
+  else
+    script.when(
+      '[ -f .git/shallow ]',
+      (then) => then.run(...words, '--unshallow'),
+      (otherwise) => otherwise.run(...words),
+    )
+}
+
+/** Locks of an earlier job that was ended, and what it could have written for git to run. */
+function removeLeftovers(script: ShellScript, { projectFolder, cleansConfig }: Sources): void {
+  const git = `${projectFolder}/.git`
+  script.when(`[ -d ${quoted(git)} ]`, (then) => {
+    const locks = ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock', 'hooks/post-checkout']
+    then.run('rm', '-f', ...locks.map((lock) => `${git}/${lock}`))
+    then.raw(`find ${quoted(`${git}/refs`)} -name '*.lock' -type f -exec rm -f {} + 2>/dev/null || true`)
+    const modules = quoted(`${git}/modules`)
+    then.raw(`find ${modules} -name '*.lock' -type f -exec rm -f {} + 2>/dev/null || true`)
+    if (!cleansConfig) return
+    then.run('rm', '-rf', `${git}/config`, `${git}/hooks`)
+    then.raw(`find ${modules} -name config -type f -exec rm -f {} + 2>/dev/null || true`)
+    then.raw(`find ${modules} -name hooks -type d -exec rm -rf {} + 2>/dev/null || true`)
+  })
+}
+
+const configFileOf = ({ temporaryFolder }: Pick<Sources, 'temporaryFolder'>): string => `${temporaryFolder}/git.conf`
+
+/** Writes the configuration with the login, which the repository includes. */
+function writeConfig(script: ShellScript, sources: Sources): void {
+  const { repoUrl, correlationId, caFile, options } = sources
+  const file = configFileOf(sources)
+  const add = (key: string, value: string): void => void script.run('git', 'config', '-f', file, '--add', key, value)
+  script.run('rm', '-f', file).raw(`(umask 077 && : >${quoted(file)})`)
+  add('transfer.bundleURI', 'true')
+  add('credential.interactive', 'never')
+  if (correlationId !== undefined) add('http.extraHeader', `X-Gitaly-Correlation-ID: ${correlationId}`)
+  const url = URL.parse(repoUrl)
+  if (url === null || !/^https?:$/.test(url.protocol)) return
+  if (caFile !== undefined) add(`http.${url.origin}.sslCAInfo`, caFile)
+  const login = url.username === '' ? '' : `${url.username}${url.password === '' ? '' : `:${url.password}`}@`
+  const withLogin = `${url.protocol}//${login}${url.host}/`
+  add(`url.${withLogin}.insteadOf`, `${url.origin}/`)
+  if (!options.forcesHttps) return
+  add(`url.${withLogin}.insteadOf`, `git@${url.hostname}:`)
+  add(`url.${withLogin}.insteadOf`, `ssh://git@${url.hostname}/`)
+}
+
+/** Returns the URL without its login. */
+export function withoutLogin(text: string): string {
+  const url = URL.parse(text)
+  if (url === null) return text
+  url.username = ''
+  url.password = ''
+  return url.href
+}
+
+function checkOut(script: ShellScript, { sha, ref, options }: Sources): void {
+  script.say(`Checking out ${sha.slice(0, 8)} as detached HEAD (ref is ${ref})...`)
+  // Files of LFS are fetched together afterwards, not one by one.
+  const smudge = 'filter.lfs.smudge=git-lfs smudge --skip -- %f'
+  const process = 'filter.lfs.process=git-lfs filter-process --skip'
+  script.run('git', '-c', 'submodule.recurse=false', '-c', smudge, '-c', process, 'checkout', '-f', '-q', sha)
+  if (options.cleanFlags !== undefined) script.run('git', 'clean', ...options.cleanFlags)
+  if (!options.skipsLfs) pullLfs(script)
+}
+
+function pullLfs(script: ShellScript): void {
+  script.when('git lfs version >/dev/null 2>&1', (then) => then.run('git', 'lfs', 'pull').raw("printf '\\n'"))
+}
+
+function updateSubmodules(script: ShellScript, sources: Sources): void {
+  const { options } = sources
+  // The repositories of submodules do not include the file with the login, so each command names it.
+  const git = ['git', '-c', `include.path=${configFileOf(sources)}`]
+  const isRecursive = options.submodules === 'recursive'
+  const recursive = isRecursive ? ['--recursive'] : []
+  const paths = options.submodulePaths.length === 0 ? [] : ['--', ...options.submodulePaths]
+  const depth = options.submoduleDepth > 0 ? ['--depth', String(options.submoduleDepth)] : []
+  script.say(isRecursive ? 'Updating/initializing submodules recursively...' : 'Updating/initializing submodules...')
+  script.run(...git, 'submodule', 'init', ...paths)
+  script.run(...git, 'submodule', 'sync', ...recursive, ...paths)
+  const clean = options.cleanFlags
+  const each = (command: string): string =>
+    `${[...git, 'submodule', 'foreach', ...recursive, command].map(quoted).join(' ')} >/dev/null 2>&1 || true`
+  if (clean !== undefined) script.raw(each(`git clean ${clean.map(quoted).join(' ')}`))
+  script.raw(each('git reset --hard'))
+  const update = [...git, 'submodule', 'update', '--init', ...recursive, ...depth, ...options.submoduleUpdateFlags, ...paths]
+  script.when(`! ${update.map(quoted).join(' ')}`, (then) => {
+    then.say('Updating submodules failed. Retrying...', 'yellow')
+    if (options.submoduleUpdateFlags.includes('--remote')) then.raw(each('git fetch origin +refs/heads/*:refs/remotes/origin/*'))
+    then.run(...git, 'submodule', 'sync', ...recursive, ...paths).run(...update)
+  })
+  if (clean !== undefined) script.raw(each(`git clean ${clean.map(quoted).join(' ')}`))
+  if (!options.skipsLfs)
+    script.when('git lfs version >/dev/null 2>&1', (then) =>
+      then.run(...git, 'submodule', 'foreach', ...recursive, 'git lfs pull'),
+    )
+}
