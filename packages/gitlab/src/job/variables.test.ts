@@ -27,7 +27,7 @@ function variablesOf({ variables = [], runner = {}, more = {} }: Given): Variabl
   })
 }
 
-test('the runner sets its variables around those of the server (G047)', () => {
+test('the runner sets its variables around those of the server', () => {
   const { list } = variablesOf({
     variables: [
       { key: 'CI_COMMIT_SHA', value: 'abc', public: true },
@@ -60,7 +60,7 @@ test('the runner sets its variables around those of the server (G047)', () => {
   ])
 })
 
-test('a later variable replaces an earlier one, and flags of the configuration win over the job (G047)', () => {
+test('a later variable replaces an earlier one, and flags of the configuration win over the job', () => {
   const { valueOf, list } = variablesOf({
     variables: [
       { key: 'HOME', value: '/root' },
@@ -75,7 +75,7 @@ test('a later variable replaces an earlier one, and flags of the configuration w
   expect(list.filter(({ key }) => key === 'A')).toHaveLength(1)
 })
 
-test('values are expanded once, raw ones never, and a file is its path (G048)', () => {
+test('values are expanded once, raw ones never, and a file is its path', () => {
   const { valueOf, expand, list } = variablesOf({
     variables: [
       { key: 'NAME', value: 'app' },
@@ -95,7 +95,7 @@ test('values are expanded once, raw ones never, and a file is its path (G048)', 
   expect(expand('$NAME-$RAW')).toBe('app-$NAME')
 })
 
-test('the trace masks the expanded values of masked variables (G048)', () => {
+test('the trace masks the expanded values of masked variables', () => {
   const { masked } = variablesOf({
     variables: [
       { key: 'PART', value: 'secret' },
