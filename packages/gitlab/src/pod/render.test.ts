@@ -300,30 +300,32 @@ test.each([
 })
 
 test.each([
-  [
-    'a resource above its guard',
-    'cpu_limit_overwrite_max_allowed = "2"',
-    'KUBERNETES_CPU_LIMIT',
-    '3',
-    'is higher than the limit "2"',
-  ],
-  ['a resource that is none', 'cpu_limit_overwrite_max_allowed = "2"', 'KUBERNETES_CPU_LIMIT', 'many', 'is not a quantity'],
-  [
-    'a namespace that does not match',
-    'namespace_overwrite_allowed = "^ci-.*$"',
-    'KUBERNETES_NAMESPACE_OVERWRITE',
-    'prod',
-    'does not match "^ci-.*$"',
-  ],
-  [
-    'a node selector that does not match',
-    'node_selector_overwrite_allowed = "^pool="',
-    'KUBERNETES_NODE_SELECTOR_1',
-    'x=y',
-    'does not match',
-  ],
-])('%s fails the job', (_, lines, key, value, message) => {
-  expect(() => podOf(`${lines}\n`, { variables: [{ key, value }] })).toThrow(message)
+  {
+    what: 'a resource above its guard',
+    lines: 'cpu_limit_overwrite_max_allowed = "2"',
+    given: { key: 'KUBERNETES_CPU_LIMIT', value: '3' },
+    message: 'is higher than the limit "2"',
+  },
+  {
+    what: 'a resource that is none',
+    lines: 'cpu_limit_overwrite_max_allowed = "2"',
+    given: { key: 'KUBERNETES_CPU_LIMIT', value: 'many' },
+    message: 'is not a quantity',
+  },
+  {
+    what: 'a namespace that does not match',
+    lines: 'namespace_overwrite_allowed = "^ci-.*$"',
+    given: { key: 'KUBERNETES_NAMESPACE_OVERWRITE', value: 'prod' },
+    message: 'does not match "^ci-.*$"',
+  },
+  {
+    what: 'a node selector that does not match',
+    lines: 'node_selector_overwrite_allowed = "^pool="',
+    given: { key: 'KUBERNETES_NODE_SELECTOR_1', value: 'x=y' },
+    message: 'does not match',
+  },
+])('$what fails the job', ({ lines, given, message }) => {
+  expect(() => podOf(`${lines}\n`, { variables: [given] })).toThrow(message)
 })
 
 test('allowed texts of the job are used, and said in its log', () => {
