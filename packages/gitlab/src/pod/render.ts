@@ -1,6 +1,7 @@
 /** The pod of a job, from its job and the configuration. Pure: the same input gives the same pod. */
 import { RESOURCE_KEYS, type KubernetesSection, type ResourceKey } from '../config/kubernetes-section.ts'
 import type { RunnerSection } from '../config/schema.ts'
+import { loopCommand } from '../helper/shell-loop.ts'
 import type { Job, JobImage } from '../job/payload.ts'
 import type { Variables } from '../job/variables.ts'
 import { timeoutOf } from '../job/variables.ts'
@@ -175,16 +176,11 @@ function publicEnvironment({ list }: Variables): Json[] {
   return list.filter(({ isPublic, isFile }) => isPublic && !isFile).map(({ key, value }) => ({ name: key, value }))
 }
 
-/** Finds a shell, as images have it in different places, and lets it read the stages of the job from the pipe of the helper. */
-const SHELL_SEARCH =
-  'for shell in /usr/local/bin/bash /usr/bin/bash /bin/bash /usr/local/bin/sh /usr/bin/sh /bin/sh /busybox/sh; do ' +
-  '[ -x "$shell" ] && exec "$shell" "$0" "$@"; done; echo "shell not found" >&2; exit 1'
-
 function buildContainer(options: RenderOptions, shared: readonly Json[]): Json {
   const { job, runner, section, variables } = options
   const user = jobUser(userOf(job.image), section)
   const honorsEntrypoint = runner.feature_flags?.['FF_KUBERNETES_HONOR_ENTRYPOINT'] === true
-  const loop = ['sh', '-c', SHELL_SEARCH, `${EXCHANGE_FOLDER}/shell`]
+  const loop = loopCommand(EXCHANGE_FOLDER)
   const entrypoint = (job.image?.entrypoint ?? []).filter((word) => word !== '')
   return (
     present({
@@ -193,7 +189,6 @@ function buildContainer(options: RenderOptions, shared: readonly Json[]): Json {
       imagePullPolicy: options.pullPolicy('build'),
       command: honorsEntrypoint ? listOr(entrypoint) : loop,
       args: honorsEntrypoint ? loop : undefined,
-      stdin: true,
       env: publicEnvironment(variables),
       resources: resourcesOf('', (key) => section[key]),
       volumeMounts: shared,
