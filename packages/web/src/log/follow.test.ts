@@ -118,7 +118,7 @@ test('an unfinished line that is written again and again stays one line, whateve
     },
     now: () => 0,
     ended: () => undefined,
-    failed: expect.unreachable,
+    failed: (error) => expect.unreachable(String(error)),
   })
   await follower.start()
   let offset = 0

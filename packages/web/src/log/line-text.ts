@@ -40,7 +40,7 @@ const MAX_TOKENS = 1_000
 
 /** Replaces the content of the element. */
 export function writeText(element: HTMLElement, line: Line, options: TextOptions): void {
-  const { tokens, updates } = options.showsControls
+  const { tokens, updates }: { readonly tokens: readonly Token[]; readonly updates: number } = options.showsControls
     ? { tokens: [{ text: showControls(line.text), style: '' }], updates: 0 }
     : tokenizeLine(line.text, line.style)
   const notes = [
