@@ -61,7 +61,18 @@ const ON_LOOPBACK = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec 
 function commandOf(group: Group, folder: string): string[] {
   if (group.name === 'demo') return ['scripts/demo']
   if (group.name === 'check')
-    return [node, 'scripts/check.ts', 'format', 'lint', 'types', 'imports', 'generated files', 'feature rows']
+    return [
+      node,
+      'scripts/check.ts',
+      'format',
+      'lint',
+      'types',
+      'types of the page',
+      'imports',
+      'generated files',
+      'feature rows',
+      'documentation',
+    ]
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
   const vitest = [node, 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
   return [...(group.isOnLoopback === true ? ON_LOOPBACK : []), ...vitest, '--reporter=default', '--reporter=json', report]
