@@ -44,3 +44,29 @@ test('reports the daemon as unreachable if it reserves a name for longer than te
   const containers = await openDaemon(() => undefined, { ...clock, sleep: async () => clock.advance(200) })
   await expect(containers.createContainer(SPEC)).rejects.toMatchObject({ code: 'docker-unreachable' })
 })
+
+test.each([
+  [3, 'driver "overlay2" failed to remove root filesystem: unlinkat /var/lib/docker: directory not empty', 'removed'],
+  [3, 'the daemon is broken', 'refused'],
+  [9, 'device or resource busy', 'refused'],
+])('a removal that fails %i times because "%s" is %s in the end', async (failures, message, outcome) => {
+  const clock = manualClock()
+  let calls = 0
+  const server = createServer((request, response) => {
+    calls += 1
+    const status = calls <= failures ? 500 : 204
+    response.writeHead(status, { 'content-type': 'application/json' }).end(status === 500 ? JSON.stringify({ message }) : '')
+    request.resume()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const http = openHttp({ kind: 'tcp', host: '127.0.0.1', port, text: 'the test daemon', tls: undefined })
+  onTestFinished(() => {
+    http.close()
+    server.close()
+  })
+  const removal = containerCalls(http, { ...clock, sleep: async () => undefined }).removeContainer('abc')
+  if (outcome === 'removed') await removal
+  else await expect(removal).rejects.toMatchObject({ code: 'docker-refused' })
+  expect(calls).toBe(outcome === 'removed' ? 4 : message.includes('busy') ? 6 : 1)
+})

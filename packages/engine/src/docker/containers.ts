@@ -187,7 +187,7 @@ export function containerCalls(http: DockerHttp, clock: Clock = systemClock): Co
         }),
       ),
     killContainer: (id, name) => ignoring([404, 409], http.done('POST', `/containers/${id}/kill`, { query: { signal: name } })),
-    removeContainer: (id) => ignoring([404, 409], http.done('DELETE', `/containers/${id}`, { query: { force: true, v: true } })),
+    removeContainer: (id) => removeContainer(http, { id, clock }),
     putArchive: (id, path, archive, signal) =>
       http.done('PUT', `/containers/${id}/archive`, { query: { path }, body: archive, signal, timeoutMs: undefined }),
     getArchive: (id, path) => ignoring([404], http.stream('GET', `/containers/${id}/archive`, { query: { path } })),
@@ -197,6 +197,30 @@ export function containerCalls(http: DockerHttp, clock: Clock = systemClock): Co
       const header = response?.headers['x-docker-container-path-stat']
       return typeof header === 'string' ? Stat.parse(JSON.parse(Buffer.from(header, 'base64').toString('utf8'))) : undefined
     },
+  }
+}
+
+/** Number of tries to remove a container whose files the daemon could not remove, and the wait after the first one, which doubles. Milliseconds. */
+const REMOVALS = 6
+const REMOVAL_WAIT_MS = 100
+
+/**
+ * Removes a container. The daemon sometimes fails to remove the root filesystem, because something still had it open, and keeps the container as dead; a later
+ * call removes it.
+ */
+async function removeContainer(http: DockerHttp, { id, clock }: { id: string; clock: Clock }): Promise<void> {
+  for (let n = 1; ; n += 1) {
+    try {
+      await ignoring([404, 409], http.done('DELETE', `/containers/${id}`, { query: { force: true, v: true } }))
+      return
+    } catch (error) {
+      const isKept =
+        refusalStatus(error) === 500 &&
+        error instanceof Error &&
+        /failed to remove|directory not empty|resource busy/i.test(error.message)
+      if (!isKept || n >= REMOVALS) throw error
+      await clock.sleep(REMOVAL_WAIT_MS * 2 ** (n - 1))
+    }
   }
 }
 
