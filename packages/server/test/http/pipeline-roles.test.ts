@@ -233,3 +233,11 @@ test('an admin of a pipeline gives and takes roles for it only, also to members 
     code: 'not-found',
   })
 })
+
+test('whoami names the pipelines of its roles', async () => {
+  await using scene = await openHttpScene()
+  const { tokens } = await openRoles(scene)
+  const me = await scene.nobody.withToken(tokens.developer).server.whoami()
+  expect(me.pipelines).toEqual({ 'shop/app': 'developer' })
+  expect(me.projects).toBeUndefined()
+})
