@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '@windlass/kit'
+import { systemClock, type Clock } from '@windlass/kit'
 import type { Stage } from '../job/stages.ts'
 import { decodeFrames, encodeFrame, openJobLog, type Frame } from './job-log.ts'
 import { FILES, loopCommand } from './shell-loop.ts'
@@ -144,7 +144,7 @@ test('a cancel stops the script within the grace, and after_script runs', async 
       { name: 'step_script', script: "trap 'echo stopped; exit 1' TERM; echo started; while :; do sleep 0.05; done" },
       { name: 'after_script', when: 'always', script: 'echo after' },
     ],
-    { canceled: cancel.signal },
+    { canceled: cancel.signal, graceMs: 60_000 },
   )
   await expect.poll(() => scene.work(), { interval: 20 }).toContain('started')
   cancel.abort()
@@ -156,17 +156,24 @@ test('a cancel stops the script within the grace, and after_script runs', async 
 
 test('a stage that ignores its end is killed with its children, and the job has taken too long', async () => {
   const scene = openScene()
-  const result = await scene.run(
+  // The time limit of the first stage ends when the test says so, however slow the machine is.
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  let limits = 0
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => (ms > 10_000 && (limits += 1) === 1 ? isOver : systemClock.sleep(ms, signal)),
+  }
+  const stubborn = "trap '' TERM; while :; do sleep 0.05; done"
+  const running = scene.run(
     [
-      {
-        name: 'step_script',
-        script: "trap '' TERM; echo started; sh -c \"trap '' TERM; while :; do sleep 0.05; done\" & while :; do sleep 0.05; done",
-      },
+      { name: 'step_script', script: `trap '' TERM; echo started; sh -c "${stubborn}" & while :; do sleep 0.05; done` },
       { name: 'after_script', when: 'always', script: 'echo after' },
     ],
-    { timeoutMs: 500 },
+    { clock },
   )
-  expect(result).toEqual({ state: 'failed', reason: 'job_execution_timeout', stage: 'step_script' })
+  await expect.poll(() => scene.work(), { interval: 20 }).toContain('started')
+  end()
+  expect(await running).toEqual({ state: 'failed', reason: 'job_execution_timeout', stage: 'step_script' })
   expect(scene.work()).toBe('started\nafter\n')
 })
 
