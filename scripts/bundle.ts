@@ -1,6 +1,6 @@
 /**
- * `node scripts/bundle.ts FOLDER`: bundles each program into one file with its packages, as the images have them. A program that is one file starts
- * in about half the processor time of its sources (ADR 0075).
+ * `node scripts/bundle.ts FOLDER [PROGRAM]`: bundles each program, or one, into one file with its packages, as the images have them. A program that is one
+ * file starts in about half the processor time of its sources (ADR 0075).
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -122,7 +122,10 @@ export function describePackages(folders: readonly string[]): BundledPackage[] {
 }
 
 if (import.meta.main) {
-  const [folder] = process.argv.slice(2)
-  if (folder === undefined) throw new Error('usage: node scripts/bundle.ts FOLDER')
-  await bundle(resolve(folder))
+  const [folder, name] = process.argv.slice(2)
+  if (folder === undefined) throw new Error('usage: node scripts/bundle.ts FOLDER [PROGRAM]')
+  const entry = Object.entries(PROGRAMS).find(([program]) => program === name)?.[1]
+  if (name !== undefined && entry === undefined) throw new Error(`there is no program ${name}`)
+  if (name === undefined || entry === undefined) await bundle(resolve(folder))
+  else await bundleProgram({ name, entry }, resolve(folder))
 }

@@ -5,6 +5,7 @@ export const PROGRAMS = {
   agent: 'packages/agent/src/main.ts',
   engine: 'packages/engine/src/main.ts',
   monitor: 'packages/monitor/src/main.ts',
+  'gitlab-helper': 'packages/gitlab/src/helper/main.ts',
   windlass: 'packages/cli/src/main.ts',
   provisioner: 'packages/volumes/src/provisioner/main.ts',
   cleaner: 'packages/volumes/src/cleaner/main.ts',

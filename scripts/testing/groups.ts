@@ -15,6 +15,7 @@ type Image =
   | 'buildkit'
   | 'cosign'
   | 'deploy'
+  | 'gitlab-helper'
   | 'windlass'
 
 /** Something that a test needs on this machine; `parts.ts` defines how each is prepared. */
@@ -113,10 +114,16 @@ export const GROUPS: readonly Group[] = [
     parts: [...CLUSTER, 'image:deploy'],
   },
   {
+    name: 'gitlab',
+    include: ['e2e/gitlab/**/*.test.ts'],
+    parts: ['image:debian', 'image:node', 'image:gitlab-helper', 'cluster', 'git', 'openssl', 'programs', 'moto', 'python'],
+    mostlyWaits: true,
+  },
+  {
     name: 'drills',
     include: DRILLS,
     parts: [...CLUSTER, 'postgres'],
-    after: ['runner', 'cluster'],
+    after: ['runner', 'cluster', 'gitlab'],
     mostlyWaits: true,
   },
   {

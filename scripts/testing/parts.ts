@@ -42,6 +42,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:tools': image('tools', { needs: ['image:debian'] }),
   'image:node': image('node', { needs: ['image:debian'] }),
   'image:windlass': image('windlass', { needs: ['image:node', 'web'] }),
+  'image:gitlab-helper': image('gitlab-helper', { needs: ['image:node', 'web'] }),
   'image:dind': image('dind', { needs: ['image:tools'] }),
   'image:dind-rootless': image('dind-rootless', { needs: ['image:dind'] }),
   moto: { command: ['scripts/moto', 'install'], needs: ['python'] },

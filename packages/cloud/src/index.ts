@@ -1,6 +1,6 @@
 /** Credentials of three clouds, and calls with retries. Which service is called, and how, is up to the importing package. */
 export { awsCredentials, type AwsCredentials, type CredentialOptions } from './aws/credentials.ts'
-export { signAws, type SignedRequest, type SignerOptions } from './aws/sign.ts'
+export { presignAws, signAws, type SignedRequest, type SignerOptions } from './aws/sign.ts'
 export { elementsOf, itemsOf, readXmlError, textOf } from './aws/xml.ts'
 export { azureAccess, type AzureAccess, type AzureAccessOptions } from './azure-access.ts'
 export { callCloud, isRefusedWith, postForm, readJsonError, type CloudCall, type CloudRequest } from './call-cloud.ts'

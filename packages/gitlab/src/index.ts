@@ -12,3 +12,6 @@ export { openTlsSource, type TlsFileOptions, type TlsSource } from './coordinato
 export { isAuthenticationToken, shortToken } from './coordinator/tokens.ts'
 export { openFeed, type Feed, type FeedOptions, type ReceivedJob, type RunnerEntry } from './feed/feed.ts'
 export { openTraceSender, type TraceSender, type TraceSenderOptions } from './trace/trace-sender.ts'
+export { openManager, type Manager, type ManagerOptions, type ManagerState } from './manager/manager.ts'
+export type { JobView } from './manager/job-view.ts'
+export { serveManager } from './manager/metrics.ts'

@@ -4,6 +4,8 @@ import manifest from '../package.json' with { type: 'json' }
 export const VERSION = manifest.version
 
 /** Returns the reference of an image of this release. */
-export function windlassImage(name: 'windlass' | 'dind' | 'dind-rootless' | 'tools' | 'buildkit' | 'cosign' | 'deploy'): string {
+export function windlassImage(
+  name: 'windlass' | 'dind' | 'dind-rootless' | 'tools' | 'buildkit' | 'cosign' | 'deploy' | 'gitlab-helper',
+): string {
   return `windlass/${name}:${VERSION}`
 }

@@ -39,6 +39,32 @@ export async function signAws(request: SignedRequest, options: SignerOptions): P
   return Object.fromEntries(headers)
 }
 
+/** Returns an address with its signature, for whoever gets it. `seconds` is its life, at most a week. Headers of the later request are not part of the signature. */
+export async function presignAws(
+  { method, url }: Pick<SignedRequest, 'method' | 'url'>,
+  seconds: number,
+  { credentials, service, region }: SignerOptions,
+): Promise<string> {
+  const address = new URL(url)
+  address.searchParams.set('X-Amz-Expires', String(Math.min(seconds, MAX_PRESIGNED_S)))
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials
+  const signer = new AwsV4Signer({
+    method,
+    url: address.href,
+    accessKeyId,
+    secretAccessKey,
+    ...defined({ sessionToken }),
+    service,
+    region,
+    signQuery: true,
+  })
+  const signed = await signer.sign()
+  return signed.url.href
+}
+
+/** A week. Seconds. */
+const MAX_PRESIGNED_S = 604_800
+
 /** Copies bytes, because the types of the web accept no view of shared memory. */
 function bodyOf(body: string | Uint8Array): string | Uint8Array<ArrayBuffer> {
   return typeof body === 'string' ? body : new Uint8Array(body)

@@ -15,6 +15,8 @@ export const FILES = {
   /** Exit code of a stage, with a line feed. */
   code: (stage: number): string => `code-${stage}`,
   log: 'job.log',
+  /** Exists once the job was canceled. */
+  canceled: 'canceled',
 } as const
 
 /** The loop. Its only argument is the shared folder. */

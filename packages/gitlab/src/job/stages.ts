@@ -22,11 +22,11 @@ export interface Stage {
   /** Number of tries. */
   readonly attempts: number
   /** Runs in the helper between two tries. */
-  readonly clear?: { readonly name: string; readonly title: string; readonly script: string }
+  readonly clear?: { readonly name: string; readonly title: string; readonly script: string } | undefined
   /** False if a failure is only shown. */
   readonly isFatal: boolean
   /** Milliseconds; undefined: the time limit of the job. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 export interface StagesOptions extends StageOptions {
@@ -49,8 +49,8 @@ export interface StagesOptions extends StageOptions {
     readonly beforeBuild?: string | undefined
     readonly afterBuild?: string | undefined
   }
-  /** Addresses of the objects of a cache. Undefined: caches stay in the pod. */
-  readonly cacheUrls?: ((key: string) => CacheUrls) | undefined
+  /** Addresses of the object of a cache. Undefined: the cache stays in the pod. */
+  readonly cacheUrls?: ((key: string) => CacheUrls | undefined) | undefined
   readonly flags: Readonly<Record<string, boolean>>
   readonly maxArchiveBytes?: number
 }

@@ -1,6 +1,7 @@
 /** The pod of a job, from its job and the configuration. Pure: the same input gives the same pod. */
 import { RESOURCE_KEYS, type KubernetesSection, type ResourceKey } from '../config/kubernetes-section.ts'
 import type { RunnerSection } from '../config/schema.ts'
+import { PROGRAM_FILE } from '../helper/program.ts'
 import { loopCommand } from '../helper/shell-loop.ts'
 import type { Job, JobImage } from '../job/payload.ts'
 import type { Variables } from '../job/variables.ts'
@@ -24,6 +25,8 @@ export interface RenderOptions {
   readonly variables: Variables
   readonly identity: PodIdentity
   readonly managerName: string
+  /** Labels of Windlass. */
+  readonly labels?: Readonly<Record<string, string>>
   /** Image of the helper, which is always allowed. */
   readonly helperImage: string
   /** Policies of this try: one for each container by its name, and one for all others. */
@@ -47,11 +50,9 @@ export function renderPod(options: RenderOptions): Json {
   const timeoutS = timeoutOf(job)
   const volumes = configuredVolumes(section.volumes, expand)
   const isBuildsCovered = coversFolder(volumes, options.buildsFolder)
-  const shared: Json[] = [
-    ...volumes.mounts,
-    ...(isBuildsCovered ? [] : [{ name: 'repo', mountPath: options.buildsFolder }]),
-    { name: 'exchange', mountPath: EXCHANGE_FOLDER },
-  ]
+  const shared: Json[] = [...volumes.mounts, ...(isBuildsCovered ? [] : [{ name: 'repo', mountPath: options.buildsFolder }])]
+  // Services do not see it: it has the scripts of the job with all of its variables.
+  const exchanged: Json[] = [...shared, { name: 'exchange', mountPath: EXCHANGE_FOLDER }]
   const services = servicesOf(options)
   const names = nameServices(services.map(({ name: image, alias }) => ({ name: image, alias })))
   const hostNames = names.flatMap((service) => service.hostNames)
@@ -61,14 +62,17 @@ export function renderPod(options: RenderOptions): Json {
     metadata: {
       name,
       ...(section.namespace !== undefined && { namespace: section.namespace }),
-      labels: podLabels({
-        job,
-        pod: name,
-        token: identity.token,
-        managerName: options.managerName,
-        own: section.pod_labels ?? {},
-        expand,
-      }),
+      labels: {
+        ...podLabels({
+          job,
+          pod: name,
+          token: identity.token,
+          managerName: options.managerName,
+          own: section.pod_labels ?? {},
+          expand,
+        }),
+        ...options.labels,
+      },
       annotations: podAnnotations(job, timeoutS, section.pod_annotations ?? {}, expand),
     },
     spec: present({
@@ -99,11 +103,14 @@ export function renderPod(options: RenderOptions): Json {
         ...volumes.volumes,
         ...(isBuildsCovered ? [] : [{ name: 'repo', emptyDir: {} }]),
         { name: 'exchange', emptyDir: {} },
-        { name: 'program', secret: { secretName: options.programSecret, defaultMode: 0o400 } },
+        {
+          name: 'program',
+          secret: { secretName: options.programSecret, items: [{ key: PROGRAM_FILE, path: PROGRAM_FILE }], defaultMode: 0o444 },
+        },
       ],
       containers: [
-        buildContainer(options, shared),
-        helperContainer(options, shared),
+        buildContainer(options, exchanged),
+        helperContainer(options, exchanged),
         ...services.map((service, index) =>
           serviceContainer(options, { service, container: names[index]?.container ?? `svc-${index}`, shared }),
         ),

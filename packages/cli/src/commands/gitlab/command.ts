@@ -23,7 +23,7 @@ export const gitlabCommands = [
       'With a runner authentication token (glrt-…), which is created in GitLab, the command verifies the token. With a registration token it creates the ' +
       'runner. Settings that are not given come from the template. The variables of the environment that gitlab-runner reads are read as well, such as ' +
       'CI_SERVER_URL, CI_SERVER_TOKEN, REGISTRATION_TOKEN, RUNNER_NAME and KUBERNETES_NAMESPACE. If the file cannot be written, or you interrupt the ' +
-      'command, the registration is undone. This version does not run the jobs: the file has the format of gitlab-runner, which can run with it.',
+      'command, the registration is undone. `windlass gitlab run` then runs its jobs.',
     options: {
       config,
       url: text('-u, --url <url>', 'URL of the GitLab server'),
@@ -81,6 +81,24 @@ export const gitlabCommands = [
       'windlass gitlab register --non-interactive --template-config config.template.toml',
     ],
     run: async (invocation) => (await import('./register.ts')).register(invocation),
+  }),
+  command('gitlab run', {
+    summary: 'Run the jobs of the runners of the configuration file, in pods of a cluster',
+    about:
+      'Asks GitLab for jobs until it is stopped. SIGQUIT drains: no more jobs are asked for, and the command ends when those that run have ended. SIGTERM and ' +
+      'SIGINT end the jobs as interrupted; the second one exits at once. SIGHUP reads the configuration again, which also happens within 3 s of a change. ' +
+      'After a crash, a manager of the same runner continues the jobs.',
+    options: {
+      config,
+      listenAddress: text('--listen-address <address>', 'Address for metrics and health (default: `listen_address` of the file)'),
+      helperImage: text('--helper-image <image>', 'Image of the helper, unless the file names one'),
+      workingDirectory: text(
+        '-d, --working-directory <folder>',
+        'Folder for traces that are being sent (default: a temporary one)',
+      ),
+    },
+    examples: ['windlass gitlab run', 'windlass gitlab run --config config.toml --listen-address :9252'],
+    run: async (invocation) => (await import('./run.ts')).run(invocation),
   }),
   command('gitlab unregister', {
     summary: 'Remove runners from GitLab and from the configuration file',

@@ -1,0 +1,88 @@
+/** Runs `gitlab run`: a manager that runs the jobs of GitLab until a signal stops it. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defaultConfigFile, loadConfig, openManager, serveManager, type Manager } from '@windlass/gitlab'
+import { openLog, systemClock, type Logger } from '@windlass/kit'
+import { fault } from '@windlass/kit/faults'
+import { VERSION, windlassImage } from '@windlass/plan/version'
+import type { Invocation } from '../../command.ts'
+import { EXIT } from '../../exit-codes.ts'
+
+interface RunOptions {
+  readonly config: string | undefined
+  readonly listenAddress: string | undefined
+  readonly helperImage: string | undefined
+  readonly workingDirectory: string | undefined
+}
+
+/** Time for which interrupted jobs are waited for, unless the configuration sets another one. Seconds. */
+const SHUTDOWN_S = 30
+
+/** Runs the command. Resolves to its exit code when the manager has stopped. */
+export async function run({ options, settings }: Invocation<RunOptions>): Promise<number> {
+  const { environment, debug } = settings
+  const configFile = options.config ?? defaultConfigFile(environment)
+  const { config, findings } = loadConfig(configFile)
+  const log = openLog({ level: debug ? 'debug' : levelOf(config.log_level), name: 'gitlab-runner' })
+  for (const { line, key, message } of findings) log.warn({ file: configFile, line, key }, message)
+  const manager = await openManager({
+    configFile,
+    env: environment,
+    version: VERSION,
+    revision: environment['WINDLASS_REVISION'] ?? 'release',
+    helperImage: options.helperImage ?? environment['WINDLASS_GITLAB_HELPER_IMAGE'] ?? windlassImage('gitlab-helper'),
+    spoolFolder: options.workingDirectory ?? mkdtempSync(join(tmpdir(), 'windlass-gitlab-')),
+    clock: systemClock,
+    log,
+  })
+  const port = portOf(options.listenAddress ?? config.listen_address)
+  const probes = port === undefined ? undefined : await serveManager(manager, { port, version: VERSION })
+  try {
+    return await untilStopped(manager, (config.shutdown_timeout ?? SHUTDOWN_S) * 1_000, log)
+  } finally {
+    await probes?.[Symbol.asyncDispose]()
+  }
+}
+
+/** Resolves to the exit code when a signal has stopped the manager. */
+function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  let isStopping = false
+  const end = (work: () => Promise<void>): void => void work().then(() => resolve(EXIT.success), reject)
+  const stop = (name: NodeJS.Signals): void => {
+    if (isStopping) {
+      log.warn({ signal: name }, 'the manager exits at once; a manager of the same runner continues its jobs')
+      resolve(EXIT.failed)
+      return
+    }
+    isStopping = true
+    log.info({ signal: name, jobs: manager.state().jobs.length }, 'the manager ends its jobs and stops')
+    end(() => Promise.race([manager.interrupt(), systemClock.sleep(shutdownMs)]))
+  }
+  process.on('SIGTERM', stop).on('SIGINT', stop)
+  process.on('SIGHUP', () => manager.reload())
+  process.once('SIGQUIT', () => {
+    const jobs = manager.state().jobs.map(({ id }) => id)
+    log.info({ jobs }, 'the manager asks for no more jobs, and stops when these have ended')
+    end(() => manager.drain())
+  })
+  return promise
+}
+
+function levelOf(level: string | undefined): 'debug' | 'info' | 'warn' | 'error' {
+  if (level === 'debug' || level === 'warn' || level === 'error') return level
+  if (level === 'warning') return 'warn'
+  return level === 'fatal' || level === 'panic' ? 'error' : 'info'
+}
+
+/** Returns the port of `host:port`, `:port` or `port`; 9252 without one. Undefined without an address. Throws `usage`. */
+function portOf(address: string | undefined): number | undefined {
+  if (address === undefined || address === '') return undefined
+  const match = /^(?:.*?:)?(\d{1,5})$/.exec(address)
+  const port = match === null && !address.includes(':') ? DEFAULT_PORT : Number(match?.[1])
+  if (Number.isInteger(port) && port < 65_536) return port
+  throw fault('usage', { message: `"${address}" is not an address to listen on.`, hint: 'Give HOST:PORT, such as :9252.' })
+}
+
+const DEFAULT_PORT = 9252

@@ -1,0 +1,148 @@
+/** `artifacts-uploader`: packs files of the project, and uploads them to GitLab. */
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { basename, join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Clock } from '@windlass/kit'
+import { gzipStream } from '../archive/gzip.ts'
+import { selectFiles, type Wanted } from '../archive/select-files.ts'
+import { compressionLevel, zipStream } from '../archive/zip.ts'
+import { bodyText, RefusedTransfer, transfer, type Environment } from '../helper/transfer.ts'
+
+export interface UploadOptions extends Wanted {
+  /** Base URL of GitLab. */
+  readonly url: string
+  readonly jobId: string
+  readonly token: string
+  readonly name: string
+  readonly expireIn: string
+  /** `zip`, `gzip`, `raw`, or empty for zip. */
+  readonly format: string
+  readonly type: string
+  /** Milliseconds. */
+  readonly timeoutMs: number
+  readonly folder: string
+  readonly env: Environment
+  readonly clock: Clock
+  readonly say: (line: string) => void
+}
+
+/** Tries after a lost connection or an error of the server, and after 503, which a busy server sends. */
+const TRIES = 3
+const BUSY_TRIES = 6
+const WAIT_MS = 1_000
+
+/** Uploads the files. Throws `RefusedTransfer` for an answer that is final, and the last error after all tries. */
+export async function uploadArtifacts(options: UploadOptions): Promise<void> {
+  const { say, clock, folder } = options
+  const { paths, notes } = await selectFiles(folder, options)
+  for (const note of notes) say(note)
+  if (paths.length === 0) {
+    say('ERROR: No files to upload')
+    return
+  }
+  const pack = packerOf(options, paths)
+  let target = addressOf(options)
+  for (let n = 1; ; n += 1) {
+    const moved = await tryUpload(options, { target, pack }).catch((error: unknown) => {
+      if (!mayRepeat(error, n)) throw error
+      say(`WARNING: Uploading artifacts as "${shownType(options)}" to coordinator... ${messageOf(error)}; trying again`)
+      return undefined
+    })
+    if (moved === 'done') return
+    if (moved !== undefined && n >= BUSY_TRIES) throw new Error('the server redirects the upload again and again')
+    target = moved ?? target
+    if (moved === undefined) await clock.sleep(WAIT_MS * n)
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+function mayRepeat(error: unknown, n: number): boolean {
+  if (!(error instanceof RefusedTransfer)) return n < TRIES
+  if (error.status === 503) return n < BUSY_TRIES
+  return error.status >= 500 && n < TRIES
+}
+
+const shownType = ({ type }: UploadOptions): string => (type === '' ? 'archive' : type)
+
+function addressOf({ url, jobId, expireIn, format, type }: UploadOptions): string {
+  const target = new URL(`${url.replace(/\/+$/, '')}/api/v4/jobs/${encodeURIComponent(jobId)}/artifacts`)
+  for (const [key, value] of [
+    ['expire_in', expireIn],
+    ['artifact_format', format],
+    ['artifact_type', type],
+  ] as const)
+    if (value !== '') target.searchParams.set(key, value)
+  return target.href
+}
+
+interface Packer {
+  readonly fileName: string
+  readonly open: () => Readable
+}
+
+/** Throws for a format that is not known, and for a raw one with several files. */
+function packerOf({ name, format, folder, env }: UploadOptions, paths: readonly string[]): Packer {
+  const base = basename(name === '' ? 'default' : name)
+  const level = compressionLevel(env['ARTIFACT_COMPRESSION_LEVEL'])
+  if (format === '' || format === 'zip') return { fileName: `${base}.zip`, open: () => zipStream(folder, paths, level) }
+  if (format === 'gzip') return { fileName: `${base}.gz`, open: () => gzipStream(folder, paths, level) }
+  if (format !== 'raw') throw new Error(`the format "${format}" of artifacts is not supported; zip, gzip and raw are`)
+  const [only] = paths
+  if (only === undefined || paths.length > 1)
+    throw new Error(`an artifact of the format raw has one file, and ${paths.length} match`)
+  return { fileName: basename(only), open: () => createReadStream(join(folder, only)) }
+}
+
+/** Resolves to `done`, or to the address that the server names instead. */
+async function tryUpload(
+  options: UploadOptions,
+  { target, pack }: { readonly target: string; readonly pack: Packer },
+): Promise<string> {
+  const { token, timeoutMs, env, say } = options
+  const boundary = `windlass-${randomUUID()}`
+  const body = Readable.from(form(pack, boundary))
+  const headers = { 'JOB-TOKEN': token, 'Content-Type': `multipart/form-data; boundary=${boundary}` }
+  try {
+    const answer = await transfer({ method: 'POST', url: target, headers, body, timeoutMs }, env)
+    const text = await bodyText(answer)
+    const status = answer.statusCode ?? 0
+    const shown = `${status} ${answer.statusMessage ?? ''}`.trim()
+    if (status === 201) {
+      say(`Uploading artifacts as "${shownType(options)}" to coordinator... ${shown}`)
+      return 'done'
+    }
+    const { location } = answer.headers
+    // Only another server is named: path and query stay.
+    if (status === 307 && location !== undefined) return movedTo(target, location)
+    const hints: Readonly<Record<number, string>> = {
+      413: 'the artifacts are larger than GitLab allows',
+      403: 'the token of the job is not accepted',
+    }
+    throw new RefusedTransfer(status, `${shown}: ${hints[status] ?? reasonOf(text)}`)
+  } finally {
+    body.destroy()
+  }
+}
+
+function movedTo(target: string, location: string): string {
+  const [from, to] = [new URL(target), new URL(location, target)]
+  return new URL(`${from.pathname}${from.search}`, to.origin).href
+}
+
+/** Returns the message of the answer, which is JSON from GitLab and anything from a proxy. */
+function reasonOf(text: string): string {
+  const match = /"(?:message|error)"\s*:\s*"([^"]+)"/.exec(text)
+  return match?.[1] ?? text.replaceAll(/\s+/g, ' ').slice(0, 200)
+}
+
+async function* form({ fileName, open }: Packer, boundary: string): AsyncGenerator<Buffer> {
+  const name = fileName.replaceAll(/["\r\n\\]/g, '_')
+  yield Buffer.from(
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+  )
+  // Archives are streams of bytes.
+  for await (const chunk of open()) yield chunk as Buffer
+  yield Buffer.from(`\r\n--${boundary}--\r\n`)
+}

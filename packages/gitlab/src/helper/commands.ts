@@ -1,0 +1,207 @@
+/** The commands of the helper, with the names and options of the original, so that its scripts can be read by whoever knows those. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import type { Clock } from '@windlass/kit'
+import { downloadArtifacts } from '../artifacts/download.ts'
+import { uploadArtifacts } from '../artifacts/upload.ts'
+import { restoreCache, saveCache } from '../cache/transfer-cache.ts'
+import { followLog } from './read-log.ts'
+import { accepts, runJob } from './run-job.ts'
+import { FILES } from './shell-loop.ts'
+import type { Environment } from './transfer.ts'
+
+export interface CommandContext {
+  readonly env: Environment
+  readonly folder: string
+  readonly clock: Clock
+  /** Aborted by SIGTERM. */
+  readonly signal: AbortSignal
+  readonly output: Writable
+}
+
+/** Values of options: one text, or a list of them. */
+class Options {
+  readonly #values: Readonly<Record<string, unknown>>
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values
+  }
+
+  text(name: string): string {
+    const value = this.#values[name]
+    return typeof value === 'string' ? value : ''
+  }
+
+  /** Throws without a value. */
+  required(name: string): string {
+    const value = this.text(name)
+    if (value === '') throw new Error(`the option --${name} is missing`)
+    return value
+  }
+
+  optional(name: string): string | undefined {
+    const value = this.text(name)
+    return value === '' ? undefined : value
+  }
+
+  list(name: string): readonly string[] {
+    const value = this.#values[name]
+    return Array.isArray(value) ? value.map(String) : []
+  }
+
+  isSet(name: string): boolean {
+    return this.#values[name] === true
+  }
+
+  /** Returns a number that is not negative; the default for another text. */
+  count(name: string, usual: number): number {
+    const value = this.text(name)
+    return /^\d{1,15}$/.test(value) ? Number(value) : usual
+  }
+}
+
+interface Command {
+  readonly options: NonNullable<ParseArgsConfig['options']>
+  readonly run: (options: Options, context: CommandContext) => Promise<void>
+}
+
+const text = { type: 'string' } as const
+const list = { type: 'string', multiple: true } as const
+const flag = { type: 'boolean' } as const
+
+const MINUTE_MS = 60_000
+/** Longest upload of artifacts. Milliseconds. */
+const UPLOAD_MS = 60 * MINUTE_MS
+
+const sayTo =
+  ({ output }: CommandContext) =>
+  (line: string): void =>
+    void output.write(`${line}\n`)
+
+/** The token is in the environment. The option of the original would show it to every process of the pod. */
+const tokenOf = (options: Options, { env }: CommandContext): string => options.optional('token') ?? env['CI_JOB_TOKEN'] ?? ''
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  'run-job': {
+    options: { program: text, exchange: text },
+    async run(options, context) {
+      const { clock, signal } = context
+      // What the helper writes belongs to whatever user the job runs as.
+      process.umask(0)
+      await runJob({ programFolder: options.required('program'), exchangeFolder: options.required('exchange'), clock, signal })
+      // The log has to be read before the pod ends.
+      while (!signal.aborted) await clock.sleep(MINUTE_MS, signal).catch(() => undefined)
+    },
+  },
+  'cancel-job': {
+    options: { exchange: text },
+    run: async (options) => writeFileSync(join(options.required('exchange'), FILES.canceled), ''),
+  },
+  'read-logs': {
+    options: { exchange: text, offset: text },
+    run: (options, { clock, signal, output }) =>
+      followLog({ exchangeFolder: options.required('exchange'), offset: options.count('offset', 0), output, clock, signal }),
+  },
+  'health-check': {
+    options: { port: list },
+    async run(options, { clock, signal }) {
+      for (const port of options.list('port'))
+        while (!signal.aborted && !(await accepts(Number(port)))) await clock.sleep(100, signal)
+    },
+  },
+  'artifacts-uploader': {
+    options: {
+      url: text,
+      token: text,
+      id: text,
+      timeout: text,
+      'response-header-timeout': text,
+      path: list,
+      exclude: list,
+      untracked: flag,
+      name: text,
+      'expire-in': text,
+      'artifact-format': text,
+      'artifact-type': text,
+    },
+    run: (options, context) =>
+      uploadArtifacts({
+        ...wantedOf(options),
+        url: options.required('url'),
+        jobId: options.required('id'),
+        token: tokenOf(options, context),
+        name: options.text('name'),
+        expireIn: options.text('expire-in'),
+        format: options.text('artifact-format'),
+        type: options.text('artifact-type'),
+        timeoutMs: UPLOAD_MS,
+        folder: context.folder,
+        env: context.env,
+        clock: context.clock,
+        say: sayTo(context),
+      }),
+  },
+  'artifacts-downloader': {
+    options: { url: text, token: text, id: text },
+    run: (options, context) =>
+      downloadArtifacts({
+        url: options.required('url'),
+        jobId: options.required('id'),
+        token: tokenOf(options, context),
+        folder: context.folder,
+        env: context.env,
+        clock: context.clock,
+        say: sayTo(context),
+      }),
+  },
+  'cache-archiver': {
+    options: {
+      file: text,
+      timeout: text,
+      path: list,
+      exclude: list,
+      untracked: flag,
+      'max-uploaded-archive-size': text,
+      url: text,
+      header: list,
+      'check-url': text,
+    },
+    run: (options, context) =>
+      saveCache({
+        ...wantedOf(options),
+        ...cacheOf(options, context),
+        headers: options.list('header'),
+        maxBytes: options.count('max-uploaded-archive-size', 0),
+      }),
+  },
+  'cache-extractor': {
+    options: { file: text, timeout: text, url: text, 'head-url': text },
+    run: (options, context) => restoreCache(cacheOf(options, context)),
+  },
+}
+
+function wantedOf(options: Options): { paths: readonly string[]; exclude: readonly string[]; untracked: boolean } {
+  return { paths: options.list('path'), exclude: options.list('exclude'), untracked: options.isSet('untracked') }
+}
+
+function cacheOf(options: Options, context: CommandContext) {
+  return {
+    file: options.required('file'),
+    url: options.optional('url'),
+    timeoutMs: options.count('timeout', 10) * MINUTE_MS,
+    folder: context.folder,
+    env: context.env,
+    say: sayTo(context),
+  }
+}
+
+/** Runs a command line. Throws an error that says what is wrong with it, or why the command failed. */
+export async function runCommand(words: readonly string[], context: CommandContext): Promise<void> {
+  const [name = '', ...args] = words
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined) throw new Error(`"${name}" is not one of the commands ${Object.keys(COMMANDS).join(', ')}`)
+  const { values } = parseArgs({ args, options: command.options, strict: true })
+  await command.run(new Options(values), context)
+}

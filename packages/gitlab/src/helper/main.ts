@@ -1,0 +1,22 @@
+/** `gitlab-runner-helper`: the program in the helper container of the pod of a GitLab job. */
+import { stopSignal, systemClock } from '@windlass/kit'
+import { runCommand } from './commands.ts'
+
+const signal = stopSignal()
+// The reader of a log has gone.
+process.stdout.on('error', () => process.exit(0))
+
+try {
+  await runCommand(process.argv.slice(2), {
+    env: process.env,
+    folder: process.cwd(),
+    clock: systemClock,
+    signal,
+    output: process.stdout,
+  })
+} catch (error) {
+  if (!signal.aborted) {
+    process.stderr.write(`ERROR: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,347 @@
+/** Follows one job from its pod to its final state at the coordinator. A job that another manager began is followed in the same way. */
+import { attempt, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
+import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
+import type { Coordinator } from '../coordinator/client.ts'
+import type { FailureReason } from '../coordinator/failure-reasons.ts'
+import type { JobResult } from '../helper/supervise.ts'
+import { EXCHANGE_FOLDER } from '../pod/render.ts'
+import type { Delivery } from '../trace/final-update.ts'
+import { openTraceSender, type JobEnd } from '../trace/trace-sender.ts'
+import { NOTES, type JobRecord, type Note } from './job-record.ts'
+import { readJobLog } from './log-reader.ts'
+import { podState, type PodState } from './pod-state.ts'
+import type { PodChange, PodWatch } from './pod-watch.ts'
+import { endLine, failureLine, openTraceWriter } from './trace-writer.ts'
+
+export interface FollowOptions {
+  readonly record: JobRecord
+  /** Lines that managers have added to the trace so far. */
+  readonly notes: readonly Note[]
+  readonly namespace: string
+  readonly kube: Kube
+  readonly coordinator: Pick<Coordinator, 'patchTrace' | 'updateJob'>
+  readonly pods: PodWatch
+  /** Folder for the spool of the trace. */
+  readonly spoolFolder: string
+  readonly finalRetryLimit?: number | undefined
+  /** Time in which the pod must run. Milliseconds. */
+  readonly startMs: number
+  /** Replaces the pod by one with the next pull policy. Undefined, or resolves to false, if there is none. */
+  readonly nextPod?: (() => Promise<boolean>) | undefined
+  /** Called when the state that users see changes. */
+  readonly onState?: (state: 'waiting' | 'running' | 'ending', why: string) => void
+  /** Aborted to end the job as interrupted: the manager stops. */
+  readonly interrupted: AbortSignal
+  /** Aborted to leave the job to another manager. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export type Followed =
+  /** It has ended, and its pod is not needed any more. */
+  | { readonly type: 'ended'; readonly end: JobEnd | undefined; readonly delivery: Delivery }
+  /** Another manager follows it. */
+  | { readonly type: 'left' }
+
+interface Ending {
+  readonly end: JobEnd
+  readonly line: string
+  /** Microseconds since the epoch. */
+  readonly at: number
+}
+
+/** Time before a waiting pod is mentioned in the trace, and number of such lines. */
+const MENTION_MS = 3_000
+const MAX_MENTIONS = 20
+/** Time for which a registry that cannot be reached is tried again. Milliseconds. */
+const REGISTRY_MS = 25_000
+/** Time for the end of the log after the container of the job has ended. Milliseconds. */
+const OVER_MS = 10_000
+/** Time for the rest of the log of a pod that has failed. Milliseconds. */
+const REST_MS = 500
+
+/** Follows a job. Never rejects for what happens to the job, the cluster or the coordinator. */
+export async function followJob(options: FollowOptions): Promise<Followed> {
+  return new Following(options).run()
+}
+
+class Following {
+  readonly #options: FollowOptions
+  readonly #notes: Note[]
+  readonly #ending = Promise.withResolvers<Ending | 'aborted' | 'left'>()
+  /** Aborted when the job has ended in any way. */
+  readonly #over = new AbortController()
+  readonly #pod: ObjectRef
+  #uid: string | undefined
+  #isReading = false
+  #isCanceling = false
+  #state: PodState = { type: 'pending', why: 'Waiting for the pod' }
+  #imageSince: number | undefined
+  #mentions = 0
+  #mentioned = ''
+  readonly #startedAt: number
+
+  constructor(options: FollowOptions) {
+    this.#options = options
+    this.#notes = [...options.notes]
+    this.#pod = { kind: 'Pod', name: options.record.pod, namespace: options.namespace }
+    this.#startedAt = options.clock.monotonic()
+  }
+
+  async run(): Promise<Followed> {
+    const { record, coordinator, spoolFolder, clock, log, interrupted, signal, pods } = this.#options
+    const sender = openTraceSender({
+      coordinator,
+      jobId: record.jobId,
+      jobToken: record.jobToken,
+      folder: spoolFolder,
+      supportedReasons: record.supportedReasons,
+      debug: record.isDebug,
+      ...(this.#options.finalRetryLimit !== undefined && { finalRetryLimit: this.#options.finalRetryLimit }),
+      clock,
+      log,
+      onCanceling: () => void this.#cancel(),
+      onAbort: () => this.#ending.resolve('aborted'),
+    })
+    const writer = openTraceWriter(record, (bytes) => sender.append(bytes))
+    for (const note of this.#notes) writer.note(note)
+    const add = (note: Note): void => writer.note(note)
+    const leave = (): void => this.#ending.resolve('left')
+    const interrupt = (): void => this.#fail('runner_interrupted', ': aborted: terminated')
+    onceAborted(signal, leave, this.#over.signal)
+    onceAborted(interrupted, interrupt, this.#over.signal)
+    const unfollow = pods.follow(record.pod, (change) => this.#learn(change, add, writer.frame))
+    void this.#look(add, writer.frame)
+    void this.#watchWaiting(add)
+
+    const ending = await this.#ending.promise
+    this.#over.abort()
+    unfollow()
+    if (ending === 'left') {
+      await sender.close()
+      return { type: 'left' }
+    }
+    this.#options.onState?.('ending', '')
+    if (ending === 'aborted') {
+      await sender.close()
+      return { type: 'ended', end: undefined, delivery: { type: 'aborted', reason: 'the coordinator ended the job' } }
+    }
+    writer.end({ at: ending.at, text: ending.line })
+    const delivery = await Promise.race([sender.finish(ending.end), leftBy(signal)])
+    if (delivery !== 'left') return { type: 'ended', end: ending.end, delivery }
+    await sender.close()
+    return { type: 'left' }
+  }
+
+  /** Reads the pod once, because the watch tells only changes from now on. */
+  async #look(add: (note: Note) => void, frame: FrameSink): Promise<void> {
+    const { kube, clock } = this.#options
+    while (!this.#over.signal.aborted) {
+      try {
+        const pod = await kube.find(this.#pod, this.#over.signal)
+        this.#learn(pod === undefined ? { type: 'gone', pod } : { type: 'set', pod }, add, frame)
+        return
+      } catch (error) {
+        if (isAbort(error)) return
+        await clock.sleep(1_000, this.#over.signal).catch(() => undefined)
+      }
+    }
+  }
+
+  #learn(change: PodChange, add: (note: Note) => void, frame: FrameSink): void {
+    const uid = change.pod?.metadata.uid
+    // The pod of an earlier pull policy.
+    if (this.#uid !== undefined && uid !== undefined && uid !== this.#uid) return
+    if (change.type === 'gone') {
+      if (this.#uid !== undefined || !this.#isReplacing) this.#lose(`the pod ${this.#shownPod} does not exist any more`)
+      return
+    }
+    this.#uid = uid
+    this.#state = podState(change.pod)
+    this.#act(change.pod, add, frame)
+  }
+
+  #isReplacing = false
+
+  get #shownPod(): string {
+    return `${this.#pod.namespace ?? ''}/${this.#pod.name}`
+  }
+
+  #act(pod: KubeObject, add: (note: Note) => void, frame: FrameSink): void {
+    const state = this.#state
+    if (state.type === 'failed') {
+      this.#lose(state.message, state.reason)
+      return
+    }
+    if (state.type === 'image') {
+      this.#imageProblem(state, add)
+      return
+    }
+    if (state.type === 'pending') {
+      this.#options.onState?.('waiting', state.why)
+      return
+    }
+    if (state.isOver)
+      void this.#options.clock.sleep(OVER_MS, this.#over.signal).then(
+        () => this.#lose('the container build has ended before the job'),
+        () => undefined,
+      )
+    if (this.#isReading) return
+    this.#isReading = true
+    this.#options.onState?.('running', `Running in the pod ${pod.metadata.name}`)
+    if (this.#isCanceling) void this.#cancel()
+    void this.#read(frame)
+  }
+
+  async #read(frame: FrameSink): Promise<void> {
+    const { kube, clock, log, record } = this.#options
+    // A line of the manager stands before all that the pod has said, as a manager that adopts the job will write it.
+    await this.#noting
+    try {
+      for await (const frames of readJobLog({ kube, pod: this.#pod, clock, log, signal: this.#over.signal }))
+        for (const one of frames) {
+          if (this.#over.signal.aborted) return
+          const result = frame(one)
+          if (result === undefined) continue
+          this.#ending.resolve({ end: endOf(result), line: endLine(result, record), at: one.at })
+          return
+        }
+    } catch (error) {
+      this.#fail('runner_system_failure', ` (system failure): ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
+  /** The pod has failed. What its log still has is read first. */
+  #lose(message: string, reason: FailureReason = 'runner_system_failure'): void {
+    const fail = (): void => this.#fail(reason, `${reason === 'runner_system_failure' ? ' (system failure)' : ''}: ${message}`)
+    if (!this.#isReading) fail()
+    else void this.#options.clock.sleep(REST_MS, this.#over.signal).then(fail, () => undefined)
+  }
+
+  #fail(reason: FailureReason, text: string): void {
+    const at = this.#options.clock.now() * 1_000
+    this.#ending.resolve({ end: { state: 'failed', failureReason: reason }, line: failureLine(text), at })
+  }
+
+  #imageProblem({ image, message, reason }: Extract<PodState, { type: 'image' }>, add: (note: Note) => void): void {
+    const { clock, nextPod } = this.#options
+    this.#imageSince ??= clock.monotonic()
+    this.#options.onState?.('waiting', `The image ${image} cannot be pulled: ${message}`)
+    const isLong = clock.monotonic() - this.#imageSince >= REGISTRY_MS
+    if (reason === 'runner_external_dependency_failure' && !isLong) return
+    const text = `the image ${image} cannot be pulled: ${message}`
+    if (nextPod === undefined || this.#isReplacing) {
+      if (!this.#isReplacing) this.#lose(text, reason)
+      return
+    }
+    this.#isReplacing = true
+    this.#uid = undefined
+    void this.#replace(nextPod, { text, reason, add })
+  }
+
+  async #replace(
+    nextPod: () => Promise<boolean>,
+    { text, reason, add }: { readonly text: string; readonly reason: FailureReason; readonly add: (note: Note) => void },
+  ): Promise<void> {
+    try {
+      if (!(await nextPod())) {
+        this.#lose(text, reason)
+        return
+      }
+      await this.#note(`WARNING: ${text}. The next pull policy is tried.`, add)
+      this.#imageSince = undefined
+      this.#isReplacing = false
+    } catch (error) {
+      this.#lose(`${text}; the pod cannot be created again: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
+  /** Says in the trace why the job waits, and ends a job whose pod does not start in time. */
+  async #watchWaiting(add: (note: Note) => void): Promise<void> {
+    const { clock, startMs } = this.#options
+    const { signal } = this.#over
+    while (!signal.aborted && !this.#isReading) {
+      await clock.sleep(1_000, signal).catch(() => undefined)
+      if (signal.aborted || this.#isReading) return
+      const waitedMs = clock.monotonic() - this.#startedAt
+      const state = this.#state
+      if (state.type === 'image') this.#imageProblem(state, add)
+      const why = state.type === 'pending' ? state.why : ''
+      if (waitedMs >= startMs) {
+        this.#fail('runner_system_failure', ` (system failure): timed out waiting for pod to start (${why})`)
+        return
+      }
+      if (waitedMs < MENTION_MS || why === '' || why === this.#mentioned || this.#mentions >= MAX_MENTIONS) continue
+      this.#mentioned = why
+      this.#mentions += 1
+      await this.#note(why, add)
+    }
+  }
+
+  /** Adds a line to the trace, after it was stored for a manager that adopts the job. */
+  #note(text: string, add: (note: Note) => void): Promise<void> {
+    if (this.#isReading) return Promise.resolve()
+    this.#noting = this.#noting.then(() => this.#store(text, add))
+    return this.#noting
+  }
+
+  #noting: Promise<void> = Promise.resolve()
+
+  async #store(text: string, add: (note: Note) => void): Promise<void> {
+    const { kube, clock, log, record, namespace } = this.#options
+    const note: Note = { at: clock.now() * 1_000, text: `${text}\n` }
+    const notes = [...this.#notes, note]
+    const annotations = { [NOTES]: JSON.stringify(notes) }
+    await attempt(log, 'note', async () => {
+      await kube.patch(
+        { kind: 'Secret', name: record.pod, namespace },
+        { metadata: { annotations } },
+        { signal: this.#over.signal },
+      )
+      this.#notes.push(note)
+      if (!this.#over.signal.aborted) add(note)
+    })
+  }
+
+  /** Ends the script of the job. A job that has not begun ends at once. */
+  async #cancel(): Promise<void> {
+    this.#isCanceling = true
+    const { kube, clock, log, record } = this.#options
+    if (!this.#isReading) {
+      this.#fail('job_canceled', ': canceled')
+      return
+    }
+    log.info({ job: record.jobId }, 'the job is canceled')
+    const command = ['gitlab-runner-helper', 'cancel-job', '--exchange', EXCHANGE_FOLDER]
+    while (!this.#over.signal.aborted) {
+      try {
+        const { stdout, stderr, exit } = await kube.exec(this.#pod, { container: 'helper', command, signal: this.#over.signal })
+        stdout.resume()
+        stderr.resume()
+        if ((await exit) === 0) return
+      } catch (error) {
+        if (isAbort(error) || !isFault(error)) return
+      }
+      await clock.sleep(500, this.#over.signal).catch(() => undefined)
+    }
+  }
+}
+
+type FrameSink = ReturnType<typeof openTraceWriter>['frame']
+
+function onceAborted(signal: AbortSignal, call: () => void, over: AbortSignal): void {
+  if (signal.aborted) call()
+  else signal.addEventListener('abort', call, { once: true, signal: over })
+}
+
+function leftBy(signal: AbortSignal): Promise<'left'> {
+  const { promise, resolve } = Promise.withResolvers<'left'>()
+  onceAborted(signal, () => resolve('left'), new AbortController().signal)
+  return promise
+}
+
+function endOf(result: JobResult): JobEnd {
+  if (result.state === 'success') return { state: 'success' }
+  return { state: 'failed', failureReason: result.reason, exitCode: result.exitCode }
+}

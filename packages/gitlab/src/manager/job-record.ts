@@ -1,0 +1,77 @@
+/**
+ * What the manager knows of a job, in the Secret of the job. A manager that adopts the job continues with it, and makes the same trace again: the trace depends
+ * only on this record and on the log in the pod.
+ */
+import { z } from 'zod'
+import { unpack } from '../helper/program.ts'
+
+/** A line that the manager itself adds to the trace. */
+export const Note = z.object({
+  /** Microseconds since the epoch. */
+  at: z.number(),
+  text: z.string(),
+})
+export type Note = z.infer<typeof Note>
+
+export const JobRecord = z.object({
+  version: z.literal(1),
+  jobId: z.int(),
+  jobToken: z.string(),
+  /** Identifies the runner entry: see `entryKey`. */
+  runner: z.string(),
+  pod: z.string(),
+  /** Epoch milliseconds. */
+  createdAt: z.number(),
+  /** Seconds. */
+  timeoutS: z.number(),
+  supportedReasons: z.array(z.string()),
+  isDebug: z.boolean(),
+  hasSections: z.boolean(),
+  projectId: z.int(),
+  concurrentId: z.int(),
+  concurrentProjectId: z.int(),
+  trace: z.object({
+    masked: z.array(z.string()),
+    tokenPrefixes: z.array(z.string()),
+    masksAllTokens: z.boolean(),
+    hasTimes: z.boolean(),
+    limit: z.number(),
+  }),
+  /** The first lines of the trace. */
+  intro: z.array(Note),
+})
+export type JobRecord = z.infer<typeof JobRecord>
+
+/** Keys of the Secret of a job. The helper mounts only the program. */
+export const SECRET_KEYS = { program: 'program.json.gz', record: 'record.json.gz' } as const
+
+/** Labels of the Secrets and pods of jobs. */
+export const LABELS = {
+  job: 'windlass.io/gitlab-job',
+  /** System ID of the manager that follows the job. */
+  manager: 'windlass.io/gitlab-manager',
+} as const
+
+/** Annotation of the Secret: what the manager has added to the trace after the record was written. */
+export const NOTES = 'windlass.io/gitlab-notes'
+
+/** Reads the record in a Secret. Undefined if it is not one. */
+export function readRecord(data: unknown): JobRecord | undefined {
+  const text = z.record(z.string(), z.string()).safeParse(data).data?.[SECRET_KEYS.record]
+  if (text === undefined) return undefined
+  try {
+    return JobRecord.parse(unpack(Buffer.from(text, 'base64')))
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads the notes of a Secret. */
+export function readNotes(text: string | undefined): Note[] {
+  if (text === undefined) return []
+  try {
+    return z.array(Note).parse(JSON.parse(text))
+  } catch {
+    return []
+  }
+}

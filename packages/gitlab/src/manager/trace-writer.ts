@@ -1,0 +1,90 @@
+/** Turns the frames of the log of a job, and what the manager adds, into its trace. The same input gives the same bytes. */
+import { z } from 'zod'
+import type { Frame } from '../helper/job-log.ts'
+import type { JobResult } from '../helper/supervise.ts'
+import { openTraceFormat, STREAMS } from '../trace/trace-format.ts'
+import type { JobRecord, Note } from './job-record.ts'
+import { sectionEnd, sectionStart, titled } from './sections.ts'
+
+export interface TraceWriter {
+  /** Adds a line of the manager. */
+  note(note: Note): void
+  /** Adds a frame. Returns the result of the job if it is the last one. */
+  frame(frame: Frame): JobResult | undefined
+  /** Adds the last line and ends the trace. */
+  end(line: Note): void
+}
+
+const Result = z.union([
+  z.object({ state: z.literal('success') }),
+  z.object({
+    state: z.literal('failed'),
+    reason: z.enum(['script_failure', 'runner_system_failure', 'job_execution_timeout', 'job_canceled']),
+    stage: z.string(),
+    exitCode: z.int().optional(),
+  }),
+])
+
+const Control = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('stage-start'), name: z.string(), title: z.string() }),
+  z.object({ type: z.literal('stage-end'), name: z.string() }),
+  z.object({ type: z.literal('end'), result: Result }),
+])
+
+/** Opens the trace of a job. `append` takes its bytes in order. */
+export function openTraceWriter(
+  record: Pick<JobRecord, 'intro' | 'hasSections' | 'trace'>,
+  append: (bytes: Buffer) => void,
+): TraceWriter {
+  const format = openTraceFormat(record.trace)
+  const write = (stream: number, at: number, bytes: Buffer): void => append(format.write({ stream, at, bytes }))
+  const say = (at: number, text: string): void => write(STREAMS.executor, at, Buffer.from(text))
+  for (const { at, text } of record.intro) say(at, text)
+  return {
+    note: ({ at, text }) => say(at, text),
+    frame({ kind, at, bytes }) {
+      if (kind !== 'control') {
+        write(kind === 'work' ? STREAMS.work : STREAMS.executor, at, bytes)
+        return undefined
+      }
+      const control = Control.parse(JSON.parse(bytes.toString('utf8')))
+      if (control.type === 'end') return resultOf(control.result)
+      const ms = at / 1_000
+      if (control.type === 'stage-end') {
+        if (record.hasSections) say(at, sectionEnd(control.name, ms))
+        return undefined
+      }
+      say(at, `${record.hasSections ? sectionStart(control.name, ms) : ''}${titled(control.title)}`)
+      return undefined
+    },
+    end({ at, text }) {
+      say(at, text)
+      append(format.end())
+    },
+  }
+}
+
+function resultOf(result: z.infer<typeof Result>): JobResult {
+  if (result.state === 'success') return result
+  const { exitCode, ...rest } = result
+  return { ...rest, ...(exitCode !== undefined && { exitCode }) }
+}
+
+/** Returns the last line of the trace of a job that ended by itself. */
+export function endLine(result: JobResult, { timeoutS }: Pick<JobRecord, 'timeoutS'>): string {
+  if (result.state === 'success') return '\u001B[32;1mJob succeeded\u001B[0;m\n'
+  return failureLine(reasonText(result, timeoutS))
+}
+
+/** Returns the last line of the trace of a job that failed. */
+export function failureLine(text: string): string {
+  return `\u001B[31;1mERROR: Job failed${text}\u001B[0;m\n`
+}
+
+function reasonText(result: Extract<JobResult, { state: 'failed' }>, timeoutS: number): string {
+  const { reason, exitCode, stage } = result
+  if (reason === 'job_execution_timeout') return `: execution took longer than ${timeoutS} seconds`
+  if (reason === 'job_canceled') return ': canceled'
+  if (reason === 'runner_system_failure') return ` (system failure): the stage ${stage} ended with exit code ${exitCode ?? 1}`
+  return `: command terminated with exit code ${exitCode ?? 1}`
+}
