@@ -112,6 +112,7 @@ export function planJob(options: JobPlanOptions): JobPlan {
       },
       pullSecrets,
       programSecret: pod,
+      hasDeadline: flags['FF_USE_POD_ACTIVE_DEADLINE_SECONDS'] !== false,
       buildsFolder: folders.buildsFolder,
     })
   // A pod that is not allowed fails the job before anything is created.

@@ -6,6 +6,7 @@ import type { FailureReason } from '../coordinator/failure-reasons.ts'
 import type { ReceivedJob } from '../feed/feed.ts'
 import { timeoutOf } from '../job/variables.ts'
 import { ConfigurationError } from '../pod/configuration-error.ts'
+import { LATE_S } from '../pod/render.ts'
 import { registryLogins } from '../pod/registry-logins.ts'
 import { openTraceSender } from '../trace/trace-sender.ts'
 import type { Entry } from './entry.ts'
@@ -48,8 +49,6 @@ export interface JobRunner {
   resume(entry: Entry, site: Site, found: FoundJob): Promise<void>
 }
 
-/** Time after the limit of a job in which its caches are still saved. Seconds. */
-const LATE_S = 900
 /** Default of `poll_timeout`. Seconds. */
 const POLL_TIMEOUT_S = 180
 

@@ -92,7 +92,7 @@ test('a job without settings has a build and a helper container, and no secret i
     ],
   })
   expect(pod.metadata.name).toBe('runner-abcdefghi-project-5-concurrent-1-x1y2z3a4')
-  expect(pod.spec).toMatchObject({ restartPolicy: 'Never', activeDeadlineSeconds: 61 })
+  expect(pod.spec).toMatchObject({ restartPolicy: 'Never', activeDeadlineSeconds: 960 })
   expect(pod.spec.containers.map(({ name }) => name)).toEqual(['build', 'helper'])
   expect(containerOf(pod, 'build')).toMatchObject({
     image: 'debian:13',

@@ -36,7 +36,14 @@ export interface RenderOptions {
   /** Name of the Secret with the program of the job, which only the helper mounts. */
   readonly programSecret: string
   readonly buildsFolder: string
+  /** `FF_USE_POD_ACTIVE_DEADLINE_SECONDS`. Default: true. */
+  readonly hasDeadline?: boolean
 }
+
+/**
+ * Life of a pod after the time limit of its job, for `after_script`, caches and artifacts. The original ends the pod after a second, and loses them. Seconds.
+ */
+export const LATE_S = 900
 
 /** Folder of the helper with the program of the job, and the shared folder with its log and the pipe to the shell of the job. */
 export const PROGRAM_FOLDER = '/run/windlass/job'
@@ -77,7 +84,7 @@ export function renderPod(options: RenderOptions): Json {
     },
     spec: present({
       restartPolicy: 'Never',
-      activeDeadlineSeconds: timeoutS + 1,
+      activeDeadlineSeconds: options.hasDeadline === false ? undefined : timeoutS + LATE_S,
       terminationGracePeriodSeconds: section.pod_termination_grace_period_seconds ?? section.terminationGracePeriodSeconds,
       serviceAccountName: section.service_account,
       automountServiceAccountToken: section.automount_service_account_token,
@@ -187,7 +194,8 @@ function buildContainer(options: RenderOptions, shared: readonly Json[]): Json {
   const { job, runner, section, variables } = options
   const user = jobUser(userOf(job.image), section)
   const honorsEntrypoint = runner.feature_flags?.['FF_KUBERNETES_HONOR_ENTRYPOINT'] === true
-  const loop = loopCommand(EXCHANGE_FOLDER)
+  // Kubernetes replaces `$$` and `$(NAME)` in commands.
+  const loop = loopCommand(EXCHANGE_FOLDER).map((word) => word.replaceAll('$', '$$$$'))
   const entrypoint = (job.image?.entrypoint ?? []).filter((word) => word !== '')
   return (
     present({
