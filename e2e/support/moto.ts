@@ -9,16 +9,16 @@ export interface Moto extends AsyncDisposable {
   readonly service: Service
 }
 
-/** Starts a server with empty state, and installs moto first if needed. */
-export async function startMoto(): Promise<Moto> {
+/** Starts a server with empty state, and installs moto first if needed. Pods reach it if it listens on the address of the node. */
+export async function startMoto(host = '127.0.0.1'): Promise<Moto> {
   const script = join(import.meta.dirname, '../../scripts/moto')
   const { stdout } = await promisify(execFile)(script, ['install'])
   const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${host}:${port}`
   const ready = async (): Promise<boolean> => (await fetch(`${url}/moto-api/`).catch(() => undefined))?.ok === true
   const service = await startService({
     command: stdout.trim(),
-    args: ['-H', '127.0.0.1', '-p', String(port)],
+    args: ['-H', host, '-p', String(port)],
     ready,
     readyMs: 60_000,
   })
