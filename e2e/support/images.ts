@@ -13,6 +13,7 @@ export type ImageName =
   | 'deploy'
   | 'buildkit'
   | 'cosign'
+  | 'gitlab-helper'
   | 'windlass'
 
 /** The images that `scripts/test` built for this run, as `NAME_IMAGE=reference` lines. */

@@ -42,6 +42,8 @@ export interface Manager {
   readonly systemId: string
   /** Reads the configuration again. A file that is not valid changes nothing. */
   reload(): void
+  /** Asks for no more jobs. When those that run have ended, nothing of this manager is left in the cluster, and it is not ready. */
+  park(): Promise<void>
   /** Asks for no more jobs, and resolves when those that run have ended. */
   drain(): Promise<void>
   /** Ends the jobs that run as interrupted, and resolves when the coordinator knows it. */
@@ -83,6 +85,7 @@ class GitlabManager implements Manager {
   #stamp: string
   #feed: Feed | undefined
   #watching: Promise<void> = Promise.resolve()
+  #isParked = false
 
   constructor(options: ManagerOptions) {
     const { configFile, env, clock, log } = options
@@ -265,9 +268,26 @@ class GitlabManager implements Manager {
     log.info({ runners: entries.length, concurrent: this.#config.concurrent }, 'the configuration was read again')
   }
 
-  async drain(): Promise<void> {
+  async park(): Promise<void> {
+    await this.#idle()
+    await this.#closeSites()
+    this.#isParked = true
+  }
+
+  /** Asks for no more jobs, and resolves when those that run have ended. */
+  async #idle(): Promise<void> {
     await this.#feed?.drain()
     while (this.#resumed.size > 0) await Promise.all(this.#resumed)
+  }
+
+  async #closeSites(): Promise<void> {
+    const sites = await Promise.all(this.#sites.values())
+    this.#sites.clear()
+    await Promise.all(sites.map((site) => site.close()))
+  }
+
+  async drain(): Promise<void> {
+    await this.#idle()
     await this.close()
   }
 
@@ -280,8 +300,7 @@ class GitlabManager implements Manager {
   async close(): Promise<void> {
     this.#stop.abort(new DOMException('the manager stops', 'AbortError'))
     await this.#feed?.close()
-    const sites = await Promise.all(this.#sites.values())
-    await Promise.all(sites.map((site) => site.close()))
+    await this.#closeSites()
     await this.#watching
     for (const { coordinator } of this.#entries.values()) coordinator.close()
     for (const kube of this.#kubes.values()) kube.close()
@@ -289,7 +308,7 @@ class GitlabManager implements Manager {
 
   state(): ManagerState {
     return {
-      isReady: this.#feed !== undefined && !this.#stop.signal.aborted,
+      isReady: this.#feed !== undefined && !this.#isParked && !this.#stop.signal.aborted,
       concurrent: this.#config.concurrent,
       jobs: this.#views.list(),
       entries: this.#feed?.state() ?? [],

@@ -87,11 +87,13 @@ export const gitlabCommands = [
     about:
       'Asks GitLab for jobs until it is stopped. SIGQUIT drains: no more jobs are asked for, and the command ends when those that run have ended. SIGTERM and ' +
       'SIGINT end the jobs as interrupted; the second one exits at once. SIGHUP reads the configuration again, which also happens within 3 s of a change. ' +
+      'SIGUSR2 only ends the requests for jobs. ' +
       'After a crash, a manager of the same runner continues the jobs.',
     options: {
       config,
       listenAddress: text('--listen-address <address>', 'Address for metrics and health (default: `listen_address` of the file)'),
       helperImage: text('--helper-image <image>', 'Image of the helper, unless the file names one'),
+      unregister: flag('--unregister', 'Remove all runners of the file from GitLab when the manager has stopped'),
       workingDirectory: text(
         '-d, --working-directory <folder>',
         'Folder for traces that are being sent (default: a temporary one)',
@@ -99,6 +101,19 @@ export const gitlabCommands = [
     },
     examples: ['windlass gitlab run', 'windlass gitlab run --config config.toml --listen-address :9252'],
     run: async (invocation) => (await import('./run.ts')).run(invocation),
+  }),
+  command('gitlab drain', {
+    summary: 'Let the managers in a cluster run their jobs to the end, and get no more',
+    about:
+      'For the time before a release is removed: the rights of a manager go with it. The chart windlass-gitlab-runner runs this command before its objects ' +
+      'are deleted. A manager asks for jobs again when its pod is replaced.',
+    options: {
+      namespace: text('--namespace <name>', 'Namespace of the managers (default: that of the pod or the kubeconfig)'),
+      selector: text('-l, --selector <labels>', 'Labels of the pods of the managers'),
+      port: integer('--port <port>', 'Port of the metrics of the managers (default: 9252)'),
+    },
+    examples: ['windlass gitlab drain --namespace ci --selector release=gitlab-runner'],
+    run: async (invocation) => (await import('./drain.ts')).drain(invocation),
   }),
   command('gitlab unregister', {
     summary: 'Remove runners from GitLab and from the configuration file',

@@ -8,11 +8,13 @@ import { fault } from '@windlass/kit/faults'
 import { VERSION, windlassImage } from '@windlass/plan/version'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
+import { unregister } from './manage.ts'
 
 interface RunOptions {
   readonly config: string | undefined
   readonly listenAddress: string | undefined
   readonly helperImage: string | undefined
+  readonly unregister: boolean
   readonly workingDirectory: string | undefined
 }
 
@@ -20,7 +22,7 @@ interface RunOptions {
 const SHUTDOWN_S = 30
 
 /** Runs the command. Resolves to its exit code when the manager has stopped. */
-export async function run({ options, settings }: Invocation<RunOptions>): Promise<number> {
+export async function run({ options, settings, ...rest }: Invocation<RunOptions>): Promise<number> {
   const { environment, debug } = settings
   const configFile = options.config ?? defaultConfigFile(environment)
   const { config, findings } = loadConfig(configFile)
@@ -39,7 +41,15 @@ export async function run({ options, settings }: Invocation<RunOptions>): Promis
   const port = portOf(options.listenAddress ?? config.listen_address)
   const probes = port === undefined ? undefined : await serveManager(manager, { port, version: VERSION })
   try {
-    return await untilStopped(manager, (config.shutdown_timeout ?? SHUTDOWN_S) * 1_000, log)
+    const code = await untilStopped(manager, (config.shutdown_timeout || SHUTDOWN_S) * 1_000, log)
+    // Not before the jobs have ended: they need the runner.
+    if (options.unregister && code === EXIT.success)
+      await unregister({
+        ...rest,
+        settings,
+        options: { config: configFile, name: undefined, url: undefined, token: undefined, allRunners: true },
+      })
+    return code
   } finally {
     await probes?.[Symbol.asyncDispose]()
   }
@@ -62,6 +72,10 @@ function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promis
   }
   process.on('SIGTERM', stop).on('SIGINT', stop)
   process.on('SIGHUP', () => manager.reload())
+  process.on('SIGUSR2', () => {
+    log.info('the manager asks for no more jobs')
+    manager.park().catch(reject)
+  })
   process.once('SIGQUIT', () => {
     const jobs = manager.state().jobs.map(({ id }) => id)
     log.info({ jobs }, 'the manager asks for no more jobs, and stops when these have ended')

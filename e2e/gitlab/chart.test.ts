@@ -1,0 +1,207 @@
+/** The chart windlass-gitlab-runner: what it renders for values of gitlab/gitlab-runner, and its life on a real Kubernetes. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { openHelm, type Helm, type Rendered } from '../support/helm.ts'
+import { ensureImages } from '../support/images.ts'
+import { eventually } from '../support/installation.ts'
+import { one, pods, unrestricted } from '../runner/helm/render.ts'
+import { TOKEN } from './support/coordinator-pair.ts'
+import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
+
+const CHART = 'windlass-gitlab-runner'
+const root = join(import.meta.dirname, '../..')
+
+let scene: RunnerScene
+let helm: Helm
+let images: Record<string, string> = {}
+beforeAll(async () => {
+  images = await ensureImages('debian', 'gitlab-helper', 'windlass')
+  scene = await openRunnerScene(`gitlab-chart-${process.pid}`)
+  await scene.cluster.load(images['WINDLASS_IMAGE'] ?? '')
+  helm = await openHelm(scene.cluster.kubeconfig)
+})
+afterAll(async () => {
+  await helm?.close()
+  await scene?.close()
+})
+
+const render = (...values: object[]): Promise<Rendered[]> =>
+  helm.template(CHART, { gitlabUrl: 'https://gitlab.example.com' }, ...values)
+const Data = z.object({ data: z.record(z.string(), z.string()) })
+const templateOf = (objects: readonly Rendered[]): string =>
+  Data.parse(one(objects, 'ConfigMap')).data['config.template.toml'] ?? ''
+
+/** Values that were written for the original, in the shapes that are published. */
+const PUBLISHED: readonly { readonly what: string; readonly values: string; readonly has: readonly string[] }[] = [
+  {
+    what: 'the image of jobs',
+    values: 'runners:\n  config: |\n    [[runners]]\n      [runners.kubernetes]\n        image = "ubuntu:16.04"\n',
+    has: ['image = "ubuntu:16.04"'],
+  },
+  {
+    what: 'Docker in Docker with TLS',
+    values:
+      'runners:\n  config: |\n    [[runners]]\n      [runners.kubernetes]\n        image = "ubuntu:20.04"\n        privileged = true\n      [[runners.kubernetes.volumes.empty_dir]]\n        name = "docker-certs"\n        mount_path = "/certs/client"\n        medium = "Memory"\n',
+    has: ['privileged = true', 'medium = "Memory"'],
+  },
+  {
+    what: 'a namespace by an expression of Helm',
+    values:
+      'runners:\n  jobNamespace: jobs\n  config: |\n    [[runners]]\n      [runners.kubernetes]\n        namespace = "{{ default .Release.Namespace .Values.runners.jobNamespace }}"\n',
+    has: ['namespace = "jobs"'],
+  },
+  {
+    what: 'a service account that exists',
+    values: 'rbac:\n  create: false\n  serviceAccountName: your-service-account\n',
+    has: ['serviceAccountName: your-service-account'],
+  },
+  {
+    what: 'pull secrets as plain names',
+    values: 'imagePullSecrets: [your-image-pull-secret]\n',
+    has: ['name: your-image-pull-secret'],
+  },
+  { what: 'pull secrets as objects', values: 'imagePullSecrets:\n  - name: other-secret\n', has: ['name: other-secret'] },
+  {
+    what: 'a certificate',
+    values: 'certsSecretName: RELEASE-wildcard-tls-chain\n',
+    has: ['secretName: RELEASE-wildcard-tls-chain'],
+  },
+  { what: 'tokens in a Secret', values: 'runners:\n  secret: gitlab-runner-secret\n', has: ['name: gitlab-runner-secret'] },
+  {
+    what: 'an image as a text',
+    values: 'image: registry.gitlab.com/gitlab-org/ci-cd/gitlab-runner-ubi-images/gitlab-runner-ocp:v13.11.0\n',
+    has: ['image: windlass/windlass:'],
+  },
+  {
+    what: 'an image as an object',
+    values: 'image:\n  registry: registry.gitlab.com\n  image: gitlab-org/gitlab-runner\n  tag: alpine-v17.0.0\n',
+    has: ['image: windlass/windlass:'],
+  },
+  { what: 'another user', values: 'securityContext:\n  runAsNonRoot: true\n  runAsUser: 999\n', has: ['runAsUser: 999'] },
+  {
+    what: 'parallel jobs',
+    values: 'concurrent: 25\ncheckInterval: 30\nlogLevel: debug\n',
+    has: ['concurrent = 25', 'check_interval = 30', 'log_level = "debug"'],
+  },
+  {
+    what: 'tags of older servers',
+    values: 'runnerRegistrationToken: abc\nrunners:\n  tags: "a,b"\n  locked: false\n  runUntagged: true\n',
+    has: ['RUNNER_TAG_LIST', 'REGISTER_LOCKED'],
+  },
+  {
+    what: 'resources and nodes',
+    values:
+      'resources:\n  limits:\n    memory: 256Mi\nnodeSelector:\n  pool: ci\ntolerations:\n  - key: ci\n    operator: Exists\naffinity: {}\n',
+    has: ['memory: 256Mi', 'pool: ci'],
+  },
+  {
+    what: 'metrics with a service',
+    values: 'metrics:\n  enabled: true\nservice:\n  enabled: true\n',
+    has: ['kind: Service\n', 'prometheus.io/scrape'],
+  },
+  {
+    what: 'an autoscaler',
+    values:
+      'hpa:\n  minReplicas: 1\n  maxReplicas: 5\n  metrics:\n    - type: Pods\n      pods:\n        metric: {name: gitlab_runner_jobs}\n        target: {type: AverageValue, averageValue: "5"}\n',
+    has: ['kind: HorizontalPodAutoscaler', 'maxReplicas: 5'],
+  },
+  {
+    what: 'rules of the values',
+    values: 'rbac:\n  create: true\n  rules:\n    - resources: [configmaps]\n      verbs: [get]\n',
+    has: ['configmaps'],
+  },
+  {
+    what: 'rights in all namespaces',
+    values: 'rbac:\n  create: true\n  clusterWideAccess: true\n',
+    has: ['kind: ClusterRole\n', 'kind: ClusterRoleBinding'],
+  },
+  {
+    what: 'annotations of the account',
+    values: 'rbac:\n  create: true\nserviceAccount:\n  annotations:\n    eks.amazonaws.com/role-arn: arn:aws:iam::1:role/x\n',
+    has: ['arn:aws:iam::1:role/x'],
+  },
+  { what: 'a script before the manager', values: 'preEntrypointScript: |\n  echo before\n', has: ['echo before'] },
+  {
+    what: 'environment and volumes',
+    values:
+      'envVars:\n  - name: A\n    value: b\nextraEnvFrom:\n  K:\n    secretKeyRef: {name: s, key: k}\nvolumes:\n  - name: v\n    emptyDir: {}\nvolumeMounts:\n  - name: v\n    mountPath: /v\n',
+    has: ['name: A', 'mountPath: /v'],
+  },
+  {
+    what: 'a cache in S3',
+    values:
+      'runners:\n  cache:\n    secretName: s3access\n  config: |\n    [[runners]]\n      [runners.cache]\n        Type = "s3"\n        [runners.cache.s3]\n          BucketName = "ci"\n',
+    has: ['name: s3access', 'BucketName = "ci"'],
+  },
+  {
+    what: 'labels of pods and other objects',
+    values:
+      'podLabels:\n  team: "{{ .Release.Name }}-ci"\nextraObjects:\n  - apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: "{{ .Release.Name }}-x"}\n',
+    has: ['cf-runtime-ci', 'cf-runtime-x'],
+  },
+]
+
+test.each(PUBLISHED)('values of the original are taken unchanged: $what (G087, G088, G098)', async ({ values, has }) => {
+  const file = await helm.values(z.record(z.string(), z.unknown()).parse(parse(values)))
+  const text = await helm.run(
+    'template',
+    'cf-runtime',
+    join(root, 'charts', CHART),
+    '--set',
+    'gitlabUrl=https://gitlab.example.com',
+    '--values',
+    file,
+  )
+  for (const part of has) expect(text).toContain(part)
+})
+
+test('the chart passes the linter, needs the URL of GitLab, and its pods are restricted (G091)', async () => {
+  const values = await helm.values({ gitlabUrl: 'https://gitlab.example.com' })
+  expect(await helm.run('lint', join(root, 'charts', CHART), '--strict', '--values', values)).toContain('0 chart(s) failed')
+  await expect(helm.template(CHART)).rejects.toThrow('gitlabUrl is required')
+  await expect(render({ runners: { executor: 'docker' } })).rejects.toThrow('runs jobs in pods only')
+  const objects = await render({ rbac: { create: true } })
+  for (const { name, spec } of pods(objects)) expect({ name, problems: unrestricted(spec) }).toEqual({ name, problems: [] })
+  expect(templateOf(objects)).toContain('namespace = "codefresh"')
+})
+
+test('a release retries its registration, runs jobs, and waits for them before it is removed (G089, G097, G002)', async () => {
+  const { coordinator, namespace } = scene
+  const [manager = '', helper = ''] = [images['WINDLASS_IMAGE'], images['GITLAB_HELPER_IMAGE']]
+  coordinator.next('verify', { status: 500 })
+  const values = await helm.values({
+    gitlabUrl: coordinator.url,
+    runnerToken: TOKEN,
+    managerImage: manager,
+    helperImage: helper,
+    rbac: { create: true },
+    runners: { config: `[[runners]]\n  [runners.kubernetes]\n    namespace = "${namespace}"\n    image = "${scene.image}"\n` },
+  })
+  await helm.run(
+    'install',
+    'gl',
+    join(root, 'charts', CHART),
+    '--namespace',
+    namespace,
+    '--values',
+    values,
+    '--wait',
+    '--timeout',
+    '120s',
+  )
+  const first = await scene.ended(scene.enqueue(['cat greeting.txt']))
+  expect(first.final, first.trace.toString()).toMatchObject({ state: 'success' })
+
+  const last = scene.enqueue(['echo started; sleep 6; echo slept'])
+  await eventually('the job runs', async () => (last.trace.includes('started') ? true : undefined))
+  await helm.run('uninstall', 'gl', '--namespace', namespace, '--timeout', '120s')
+  await scene.ended(last)
+  expect(last.final, last.trace.toString()).toMatchObject({ state: 'success' })
+  await eventually('nothing is left', async () => {
+    const left = await Promise.all(['pods', 'secrets', 'jobs', 'deployments', 'leases'].map((kind) => scene.names(kind)))
+    return left.flat().length === 0 ? true : undefined
+  })
+  expect((await scene.names('roles')).join()).not.toContain('gl-gitlab-runner')
+})
