@@ -13,8 +13,12 @@ beforeAll(async () => {
   bucket = await createBucket(moto.url)
   scene = await openRunnerScene(`gitlab-caches-${process.pid}`)
   await scene.startManager({
+    // The strictest pods: another user, a root file system that is only read, and what a patch adds.
+    kubernetes:
+      'read_only_root_filesystem = true\n[runners.kubernetes.pod_security_context]\nrun_as_user = 12345\nrun_as_group = 0\nfs_group = 0\nrun_as_non_root = true\n' +
+      '[[runners.kubernetes.pod_spec]]\nname = "aliases"\npatch = \'{"hostAliases": [{"ip": "192.0.2.7", "hostnames": ["patched.test"]}]}\'\n',
     runner:
-      '[runners.cache]\nType = "s3"\nPath = "ci"\nShared = true\nMaxUploadedArchiveSize = 100000\n[runners.cache.s3]\n' +
+      '[runners.feature_flags]\nFF_USE_ADVANCED_POD_SPEC_CONFIGURATION = true\n[runners.cache]\nType = "s3"\nPath = "ci"\nShared = true\nMaxUploadedArchiveSize = 100000\n[runners.cache.s3]\n' +
       `ServerAddress = "${new URL(moto.url).host}"\nInsecure = true\nAccessKey = "AKIATEST"\nSecretKey = "secret"\nBucketName = "${bucket}"\n`,
   })
 })
@@ -28,16 +32,28 @@ const objects = async (): Promise<string[]> =>
     ([, key]) => key ?? '',
   )
 
-test('a cache goes from pod to pod by signed addresses, with its key, policy and fallback keys (G042, G044, G046)', async () => {
+test('a cache goes from pod to pod by signed addresses, with its key, policy and fallback keys, in the strictest pods (G042, G044, G046, G076, G091, G092)', async () => {
   const cache = (more: object): object[] => [
     { key: 'deps-$CI_COMMIT_REF_SLUG', paths: ['deps/', 'none/'], policy: 'pull-push', when: 'on_success', ...more },
   ]
   const variables = [{ key: 'CI_COMMIT_REF_SLUG', value: 'main', public: true }]
   const first = await scene.ended(
-    scene.enqueue(['test ! -e deps', 'mkdir -p deps/.bin', 'echo one >deps/.bin/tool', 'chmod 750 deps/.bin/tool'], {
-      cache: cache({}),
-      variables,
-    }),
+    scene.enqueue(
+      [
+        'test "$(id -u)" = 12345',
+        'grep patched.test /etc/hosts',
+        '! touch /root.txt',
+        'echo x >/tmp/y',
+        'test ! -e deps',
+        'mkdir -p deps/.bin',
+        'echo one >deps/.bin/tool',
+        'chmod 750 deps/.bin/tool',
+      ],
+      {
+        cache: cache({}),
+        variables,
+      },
+    ),
   )
   expect(first.final, first.trace.toString()).toMatchObject({ state: 'success' })
   expect(first.trace.toString()).toContain('Creating cache deps-main...')

@@ -77,7 +77,9 @@ test('an image that is built again from the same sources has the same digest', a
 
 test('every file has a checksum, and the key signs the list of them (R216)', async () => {
   const listed = (await sums()).split('\n')
-  const names = ['charts/windlass', 'charts/windlass-runtime', 'windlass-cli'].map((name) => `${name}-${version()}.tgz: OK`)
+  const names = ['charts/windlass', 'charts/windlass-runtime', 'charts/windlass-gitlab-runner', 'windlass-cli'].map(
+    (name) => `${name}-${version()}.tgz: OK`,
+  )
   const others = ['completions/windlass.bash: OK', 'images.json: OK', 'man/windlass.1: OK', `sbom/dind-${version()}.cdx.json: OK`]
   const archives = release.manifest.images.map(({ archive }) => `${archive}: OK`)
   expect(listed).toEqual(expect.arrayContaining([...names, ...others, ...archives]))

@@ -6,15 +6,16 @@ import { fileEntry, type Entry } from './tar.ts'
 
 const charts = resolve(import.meta.dirname, '../../charts')
 
-export const CHARTS = ['windlass', 'windlass-runtime'] as const
+export const CHARTS = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner'] as const
 export type Chart = (typeof CHARTS)[number]
 
 /** Digests of the manifests of the images that the charts name. */
 export interface ChartDigests {
   readonly windlass: string
   readonly dind: string
-  /** Not all releases have it. */
+  /** Not all releases have these two. */
   readonly 'dind-rootless'?: string
+  readonly 'gitlab-helper'?: string
 }
 
 /** The empty `digest` of an image in the values of a chart, by the name of the image. */
@@ -24,6 +25,10 @@ const PINS: Readonly<Record<Chart, readonly (readonly [keyof ChartDigests, RegEx
     ['windlass', /(?<=^ {2}repository: windlass\/windlass\n(?: {2}.*\n)*? {2}digest: )''/gm],
     ['dind', /(?<=repository: windlass\/dind, tag: '', digest: )''/g],
     ['dind-rootless', /(?<=repository: windlass\/dind-rootless, tag: '', digest: )''/g],
+  ],
+  'windlass-gitlab-runner': [
+    ['windlass', /(?<=^managerDigest: )''/gm],
+    ['gitlab-helper', /(?<=^helperDigest: )''/gm],
   ],
 }
 

@@ -14,7 +14,7 @@ import { toCycloneDx } from './sbom/cyclonedx.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 /** Images that the programs of a release name. */
-export const IMAGES = ['windlass', 'dind', 'dind-rootless', 'tools', 'buildkit', 'cosign', 'deploy'] as const
+export const IMAGES = ['windlass', 'dind', 'dind-rootless', 'tools', 'buildkit', 'cosign', 'deploy', 'gitlab-helper'] as const
 
 export interface Facts {
   readonly version: string

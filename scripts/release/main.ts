@@ -55,11 +55,11 @@ async function release(folder: string, names: readonly string[], facts: Facts): 
   const { version, revision, createdAt } = facts
   const images = await releaseImages(names, folder, facts)
   writeText(join(folder, 'images.json'), `${JSON.stringify({ version, revision, createdAt, images }, null, 2)}\n`)
-  const rootless = images.find(({ name }) => name === 'dind-rootless')?.digest
+  const found = (wanted: string): string | undefined => images.find(({ name }) => name === wanted)?.digest
   const digests = {
     windlass: digestOf('windlass', images),
     dind: digestOf('dind', images),
-    ...defined({ 'dind-rootless': rootless }),
+    ...defined({ 'dind-rootless': found('dind-rootless'), 'gitlab-helper': found('gitlab-helper') }),
   }
   for (const chart of CHARTS) await writeArchive(join(folder, `charts/${chart}-${version}.tgz`), chartEntries(chart, digests))
   const { entries, bundled } = await makeNpmPackage(version, digests)

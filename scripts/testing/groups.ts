@@ -116,7 +116,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'gitlab',
     include: ['e2e/gitlab/**/*.test.ts'],
-    parts: ['image:debian', 'image:node', 'image:gitlab-helper', 'cluster', 'git', 'openssl', 'programs', 'moto', 'python'],
+    parts: [...CLUSTER, 'image:gitlab-helper', 'helm', 'moto', 'python'],
     mostlyWaits: true,
   },
   {

@@ -44,7 +44,7 @@ heritage: {{ .Release.Service | quote }}
 
 {{- /* The image of the original cannot run this chart: only one with the name of ours is taken from `image`. */ -}}
 {{- define "gitlab-runner.image" -}}
-{{- $own := printf "windlass/windlass:%s" .Chart.AppVersion -}}
+{{- $own := ternary (printf "windlass/windlass@%s" .Values.managerDigest) (printf "windlass/windlass:%s" .Chart.AppVersion) (not (empty .Values.managerDigest)) -}}
 {{- $given := "" -}}
 {{- if and (kindIs "map" .Values.image) (contains "windlass" (default "" .Values.image.image)) -}}
 {{- $given = printf "%s%s:%s" (ternary (printf "%s/" .Values.image.registry) "" (not (empty .Values.image.registry))) .Values.image.image (default .Chart.AppVersion .Values.image.tag) -}}

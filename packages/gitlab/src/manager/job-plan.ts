@@ -114,6 +114,7 @@ export function planJob(options: JobPlanOptions): JobPlan {
       programSecret: pod,
       hasDeadline: flags['FF_USE_POD_ACTIVE_DEADLINE_SECONDS'] !== false,
       buildsFolder: folders.buildsFolder,
+      cacheFolder: folders.cacheFolder,
     })
   // A pod that is not allowed fails the job before anything is created.
   render(0, [])

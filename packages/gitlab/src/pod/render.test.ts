@@ -56,6 +56,7 @@ function podOf(lines: string, job: object = {}): Shown {
     revision: 'abcd',
     tls: {},
     buildsFolder: '/builds',
+    cacheFolder: '/cache',
     projectFolder: '/builds/acme/tools/app',
     concurrentId: 4,
     concurrentProjectId: 1,
@@ -77,6 +78,7 @@ function podOf(lines: string, job: object = {}): Shown {
     pullSecrets: [],
     programSecret: 'program',
     buildsFolder: '/builds',
+    cacheFolder: '/cache',
   })
   return pod as Shown
 }

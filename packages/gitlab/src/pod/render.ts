@@ -10,6 +10,7 @@ import { ConfigurationError } from './configuration-error.ts'
 import { requireAllowed, type PullPolicy } from './images.ts'
 import { podAnnotations, podLabels, podName, type PodIdentity } from './names.ts'
 import { resourceOverwrite } from './overwrites.ts'
+import { patchSpec } from './patches.ts'
 import { affinityOf, dnsPolicyOf, lifecycleOf, tolerationsOf } from './scheduling.ts'
 import { containerSecurity, jobUser, podSecurity, present } from './security.ts'
 import { nameServices } from './services.ts'
@@ -36,6 +37,7 @@ export interface RenderOptions {
   /** Name of the Secret with the program of the job, which only the helper mounts. */
   readonly programSecret: string
   readonly buildsFolder: string
+  readonly cacheFolder: string
   /** `FF_USE_POD_ACTIVE_DEADLINE_SECONDS`. Default: true. */
   readonly hasDeadline?: boolean
 }
@@ -60,6 +62,22 @@ export function renderPod(options: RenderOptions): Json {
   const shared: Json[] = [...volumes.mounts, ...(isBuildsCovered ? [] : [{ name: 'repo', mountPath: options.buildsFolder }])]
   // Services do not see it: it has the scripts of the job with all of its variables.
   const exchanged: Json[] = [...shared, { name: 'exchange', mountPath: EXCHANGE_FOLDER }]
+  const isCacheCovered = coversFolder(volumes, options.cacheFolder)
+  // A user that is not root, or a root file system that is only read, cannot make these folders.
+  const ofHelper: Json[] = [
+    ...exchanged,
+    ...(isCacheCovered ? [] : [{ name: 'cache', mountPath: options.cacheFolder }]),
+    ...(coversFolder(volumes, '/tmp') ? [] : [{ name: 'helper-tmp', mountPath: '/tmp' }]),
+  ]
+  const ofBuild: Json[] = [
+    ...exchanged,
+    ...(section.read_only_root_filesystem === true && !coversFolder(volumes, '/tmp')
+      ? [{ name: 'build-tmp', mountPath: '/tmp' }]
+      : []),
+  ]
+  const folders = [...ofHelper, ...ofBuild].flatMap(({ name: one }) =>
+    one === 'cache' || one === 'helper-tmp' || one === 'build-tmp' ? [{ name: one, emptyDir: {} }] : [],
+  )
   const services = servicesOf(options)
   const names = nameServices(services.map(({ name: image, alias }) => ({ name: image, alias })))
   const hostNames = names.flatMap((service) => service.hostNames)
@@ -82,48 +100,57 @@ export function renderPod(options: RenderOptions): Json {
       },
       annotations: podAnnotations(job, timeoutS, section.pod_annotations ?? {}, expand),
     },
-    spec: present({
-      restartPolicy: 'Never',
-      activeDeadlineSeconds: options.hasDeadline === false ? undefined : timeoutS + LATE_S,
-      terminationGracePeriodSeconds: section.pod_termination_grace_period_seconds ?? section.terminationGracePeriodSeconds,
-      serviceAccountName: section.service_account,
-      automountServiceAccountToken: section.automount_service_account_token,
-      runtimeClassName: section.runtime_class_name,
-      schedulerName: section.scheduler_name,
-      priorityClassName: section.priority_class_name,
-      nodeSelector: expanded(section.node_selector, expand),
-      tolerations: listOr(tolerationsOf(section.node_tolerations)),
-      affinity: affinityOf(section.affinity),
-      dnsPolicy: dnsPolicyOf(section.dns_policy),
-      dnsConfig: section.dns_config,
-      hostAliases: listOr([
-        ...(hostNames.length === 0 ? [] : [{ ip: '127.0.0.1', hostnames: [...new Set(hostNames)] }]),
-        ...(section.host_aliases ?? []),
-      ]),
-      imagePullSecrets:
-        section.use_service_account_image_pull_secrets === true
-          ? undefined
-          : listOr([...(section.image_pull_secrets ?? []), ...options.pullSecrets].map((secret) => ({ name: secret }))),
-      securityContext: podSecurity(section.pod_security_context),
-      resources: resourcesOf('pod_', (key) => section[key]),
-      volumes: [
-        ...volumes.volumes,
-        ...(isBuildsCovered ? [] : [{ name: 'repo', emptyDir: {} }]),
-        { name: 'exchange', emptyDir: {} },
-        {
-          name: 'program',
-          secret: { secretName: options.programSecret, items: [{ key: PROGRAM_FILE, path: PROGRAM_FILE }], defaultMode: 0o444 },
-        },
-      ],
-      containers: [
-        buildContainer(options, exchanged),
-        helperContainer(options, exchanged),
-        ...services.map((service, index) =>
-          serviceContainer(options, { service, container: names[index]?.container ?? `svc-${index}`, shared }),
-        ),
-      ],
-    }),
+    spec: patched(
+      options,
+      present({
+        restartPolicy: 'Never',
+        activeDeadlineSeconds: options.hasDeadline === false ? undefined : timeoutS + LATE_S,
+        terminationGracePeriodSeconds: section.pod_termination_grace_period_seconds ?? section.terminationGracePeriodSeconds,
+        serviceAccountName: section.service_account,
+        automountServiceAccountToken: section.automount_service_account_token,
+        runtimeClassName: section.runtime_class_name,
+        schedulerName: section.scheduler_name,
+        priorityClassName: section.priority_class_name,
+        nodeSelector: expanded(section.node_selector, expand),
+        tolerations: listOr(tolerationsOf(section.node_tolerations)),
+        affinity: affinityOf(section.affinity),
+        dnsPolicy: dnsPolicyOf(section.dns_policy),
+        dnsConfig: section.dns_config,
+        hostAliases: listOr([
+          ...(hostNames.length === 0 ? [] : [{ ip: '127.0.0.1', hostnames: [...new Set(hostNames)] }]),
+          ...(section.host_aliases ?? []),
+        ]),
+        imagePullSecrets:
+          section.use_service_account_image_pull_secrets === true
+            ? undefined
+            : listOr([...(section.image_pull_secrets ?? []), ...options.pullSecrets].map((secret) => ({ name: secret }))),
+        securityContext: podSecurity(section.pod_security_context),
+        resources: resourcesOf('pod_', (key) => section[key]),
+        volumes: [
+          ...volumes.volumes,
+          ...(isBuildsCovered ? [] : [{ name: 'repo', emptyDir: {} }]),
+          { name: 'exchange', emptyDir: {} },
+          ...folders,
+          {
+            name: 'program',
+            secret: { secretName: options.programSecret, items: [{ key: PROGRAM_FILE, path: PROGRAM_FILE }], defaultMode: 0o444 },
+          },
+        ],
+        containers: [
+          buildContainer(options, ofBuild),
+          helperContainer(options, ofHelper),
+          ...services.map((service, index) =>
+            serviceContainer(options, { service, container: names[index]?.container ?? `svc-${index}`, shared }),
+          ),
+        ],
+      }) ?? {},
+    ),
   }
+}
+
+/** Patches have an effect only with their feature flag, as those of the original. */
+function patched({ section, runner }: RenderOptions, spec: Json): Json {
+  return runner.feature_flags?.['FF_USE_ADVANCED_POD_SPEC_CONFIGURATION'] === true ? patchSpec(spec, section.pod_spec) : spec
 }
 
 const listOr = <T>(list: readonly T[]): readonly T[] | undefined => (list.length === 0 ? undefined : list)
