@@ -6,6 +6,7 @@ import { debugEcho } from './debug-echo.ts'
 import { diskChoice } from './disk-choice.ts'
 import { diskProvision } from './disk-provision.ts'
 import { fakeBuilds } from './fake-builds.ts'
+import { gitlabJobs } from './gitlab-jobs.ts'
 import { hostileDocuments } from './hostile-documents.ts'
 import { idleMemory } from './idle-memory.ts'
 import { imageBuild } from './image-build.ts'
@@ -57,4 +58,5 @@ export const LINES: readonly Line[] = [
   diskChoice,
   diskProvision,
   podOrder,
+  gitlabJobs,
 ]

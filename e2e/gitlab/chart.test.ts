@@ -1,8 +1,10 @@
 /** The chart windlass-gitlab-runner: what it renders for values of gitlab/gitlab-runner, and its life on a real Kubernetes. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { readConfigText, readTemplate } from '../../packages/gitlab/src/index.ts'
 import { openHelm, type Helm, type Rendered } from '../support/helm.ts'
 import { ensureImages } from '../support/images.ts'
 import { eventually } from '../support/installation.ts'
@@ -155,6 +157,20 @@ test.each(PUBLISHED)('values of the original are taken unchanged: $what (G087, G
     file,
   )
   for (const part of has) expect(text).toContain(part)
+})
+
+const GUIDE = readFileSync(join(root, 'docs/guides/gitlab-runner.md'), 'utf8')
+const SNIPPETS = [...GUIDE.matchAll(/<!-- values: ([\w-]+) -->\n```yaml\n([\s\S]*?)```/g)].map(([, name = '', text = '']) => ({
+  name,
+  text,
+}))
+
+test.each(SNIPPETS)('the values "$name" of the guide render, and their configuration is valid (G088, G093)', async ({ text }) => {
+  const objects = await render(z.record(z.string(), z.unknown()).parse(parse(text)))
+  expect(readTemplate(templateOf(objects), 'config.template.toml')).toBeDefined()
+  const { findings } = readConfigText(`concurrent = 1\n${templateOf(objects)}`)
+  const told = findings.filter(({ key }) => !/\.(?:url|token|executor)$/.test(key))
+  expect(told).toEqual([])
 })
 
 test('the chart passes the linter, needs the URL of GitLab, and its pods are restricted (G091)', async () => {

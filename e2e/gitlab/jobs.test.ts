@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runProgram } from '../support/process.ts'
+import { startRegistry } from '../support/registry.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
 import type { FakeJob } from './support/fake-coordinator.ts'
 import { eventually } from '../support/installation.ts'
@@ -13,7 +15,7 @@ beforeAll(async () => {
   scene = await openRunnerScene(`gitlab-jobs-${process.pid}`)
   await scene.startManager({
     runner: 'environment = ["FROM_CONFIG=yes"]\npre_build_script = "echo before the build"\n',
-    kubernetes: 'poll_timeout = 60\n',
+    kubernetes: 'poll_timeout = 60\nallowed_pull_policies = ["always", "if-not-present"]\n',
   })
 })
 afterAll(() => scene?.close())
@@ -172,14 +174,10 @@ test('a job that the server has ended is removed with its pod (G023)', async () 
   expect(job.final).toBeUndefined()
 })
 
-test('what cannot run says why: no image, an image that is not there, a pod that is deleted (G059, G075, G085)', async () => {
+test('what cannot run says why: no image, a pod that is deleted (G059, G085)', async () => {
   const without = await scene.ended(scene.enqueue(['true'], { image: { name: '' } }))
   expect(without.final).toMatchObject({ state: 'failed', failureReason: 'runner_configuration_error' })
   expect(without.trace.toString()).toContain('The job names no image')
-
-  const missing = await scene.ended(scene.enqueue(['true'], { image: { name: 'windlass.local/none:1' } }), 60_000)
-  expect(missing.final).toMatchObject({ state: 'failed' })
-  expect(missing.trace.toString()).toContain('the image windlass.local/none:1 cannot be pulled')
 
   const deleted = scene.enqueue(['echo started', 'sleep 300'])
   await eventually('the script runs', async () => (deleted.trace.includes('started') ? true : undefined))
@@ -195,4 +193,40 @@ test('a job that takes too long ends with its reason (G057)', async () => {
   const job = await scene.ended(scene.enqueue(['echo started', 'sleep 300'], { runner_info: { timeout: 3 } }))
   expect(job.final).toMatchObject({ state: 'failed', failureReason: 'job_execution_timeout' })
   expect(job.trace.toString()).toContain('execution took longer than 3 seconds')
+})
+
+test('images that need a login are pulled with those of the job, and others say what is wrong (G073, G074, G075)', async () => {
+  const auth = { user: 'ci', password: 'secret of the registry' }
+  await using registry = await startRegistry({ auth })
+  const image = `${registry.domain}/team/app:1`
+  const logins = { auths: { [registry.domain]: { auth: Buffer.from(`${auth.user}:${auth.password}`).toString('base64') } } }
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-docker-'))
+  try {
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(logins))
+    await runProgram('docker', ['tag', scene.image, image])
+    await runProgram('docker', ['--config', folder, 'push', '--quiet', image])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const used = { image: { name: image, pull_policy: ['always'] } }
+  const byVariable = await scene.ended(
+    scene.enqueue(['echo pulled'], {
+      ...used,
+      variables: [variable('DOCKER_AUTH_CONFIG', JSON.stringify(logins), { public: false })],
+    }),
+  )
+  expect(byVariable.final, byVariable.trace.toString()).toMatchObject({ state: 'success' })
+  const credentials = [{ type: 'registry', url: registry.domain, username: auth.user, password: auth.password }]
+  const byServer = await scene.ended(scene.enqueue(['echo pulled'], { ...used, credentials }))
+  expect(byServer.final, byServer.trace.toString()).toMatchObject({ state: 'success' })
+
+  const refused = await scene.ended(scene.enqueue(['true'], used), 60_000)
+  expect(refused.final, refused.trace.toString()).toMatchObject({ state: 'failed', failureReason: 'runner_configuration_error' })
+  expect(refused.trace.toString()).toContain(`the image ${image} cannot be pulled: `)
+  const absent = await scene.ended(
+    scene.enqueue(['true'], { image: { name: `${registry.domain}/team/none:1`, pull_policy: ['always'] }, credentials }),
+    60_000,
+  )
+  expect(absent.final).toMatchObject({ state: 'failed', failureReason: 'runner_configuration_error' })
+  expect(absent.trace.toString()).toContain('not found')
 })
