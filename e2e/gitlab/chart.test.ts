@@ -169,7 +169,7 @@ test.each(SNIPPETS)('the values "$name" of the guide render, and their configura
   const objects = await render(z.record(z.string(), z.unknown()).parse(parse(text)))
   expect(readTemplate(templateOf(objects), 'config.template.toml')).toBeDefined()
   const { findings } = readConfigText(`concurrent = 1\n${templateOf(objects)}`)
-  const told = findings.filter(({ key }) => !/\.(?:url|token|executor)$/.test(key))
+  const told = findings.filter(({ key }) => !/\.(?:url|token|executor|namespace)$/.test(key))
   expect(told).toEqual([])
 })
 

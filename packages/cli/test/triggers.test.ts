@@ -127,6 +127,13 @@ test('trigger test shows the rules of each trigger, and its exit code whether th
   expect((await scene.admin.builds.list({ query: { pipeline: 'demo/app' } })).items).toHaveLength(2)
 })
 
+test('trigger test asks for the event that is not in the file', async () => {
+  await writeFile(join(folder, 'push.json'), JSON.stringify(githubPush()))
+  const { code, text } = await windlass(scene, ['trigger', 'test', join(folder, 'push.json')])
+  expect(code).toBe(2)
+  expect(text).toContain('Add --event, such as push')
+})
+
 test('explains wrong words', async () => {
   const refused = async (...words: string[]): Promise<string> => {
     const { code, text } = await windlass(scene, words)

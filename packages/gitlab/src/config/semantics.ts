@@ -76,7 +76,11 @@ function onKubernetes(runner: RunnerSection, section: KubernetesSection, path: P
       'terminationGracePeriodSeconds is deprecated; use pod_termination_grace_period_seconds',
     )
   if (section.namespace === undefined && section.namespace_per_job !== true)
-    add('warning', ['namespace'], 'the namespace is missing, so the pods of jobs are made in the namespace "default"')
+    add(
+      'warning',
+      ['namespace'],
+      'the namespace is missing, so the pods of jobs are made in that of the manager, or of its kubeconfig',
+    )
   for (const [n, { host_path: source, name }] of (section.volumes?.host_path ?? []).entries())
     if ((source ?? '').endsWith('docker.sock'))
       add(

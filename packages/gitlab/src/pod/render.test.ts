@@ -56,7 +56,6 @@ function podOf(lines: string, job: object = {}): Shown {
     revision: 'abcd',
     tls: {},
     buildsFolder: '/builds',
-    cacheFolder: '/cache',
     projectFolder: '/builds/acme/tools/app',
     concurrentId: 4,
     concurrentProjectId: 1,

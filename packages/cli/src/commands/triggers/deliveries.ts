@@ -46,10 +46,18 @@ interface TestOptions {
   readonly output: Output
 }
 
+/** Forges whose calls name their event in a header. The others name it in the body. */
+const BY_HEADER: ReadonlySet<Forge> = new Set(['github', 'gitea', 'bitbucket', 'bitbucket-server'])
+
 /** Runs `trigger test FILE`. */
 export async function testTriggers({ args, options, out, settings }: Invocation<TestOptions>): Promise<number> {
   const { registry, event, pipeline } = options
   const forge = options.forge ?? (registry === undefined ? 'github' : undefined)
+  if (event === undefined && forge !== undefined && BY_HEADER.has(forge))
+    throw fault('usage', {
+      message: `${forge} names the event in a header of the call, which is not in the file.`,
+      hint: 'Add --event, such as push or pull_request.',
+    })
   const body = readInput(args[0] ?? '').text
   const test = await openSession(settings).client.triggers.test({ body, ...defined({ forge, registry, event, pipeline }) })
   if (options.output !== undefined) await printValue(out, test, options.output)
