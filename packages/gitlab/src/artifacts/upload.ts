@@ -102,28 +102,24 @@ async function tryUpload(
 ): Promise<string> {
   const { token, timeoutMs, env, say } = options
   const boundary = `windlass-${randomUUID()}`
-  const body = Readable.from(form(pack, boundary))
+  const body = (): Readable => Readable.from(form(pack, boundary))
   const headers = { 'JOB-TOKEN': token, 'Content-Type': `multipart/form-data; boundary=${boundary}` }
-  try {
-    const answer = await transfer({ method: 'POST', url: target, headers, body, timeoutMs }, env)
-    const text = await bodyText(answer)
-    const status = answer.statusCode ?? 0
-    const shown = `${status} ${answer.statusMessage ?? ''}`.trim()
-    if (status === 201) {
-      say(`Uploading artifacts as "${shownType(options)}" to coordinator... ${shown}`)
-      return 'done'
-    }
-    const { location } = answer.headers
-    // Only another server is named: path and query stay.
-    if (status === 307 && location !== undefined) return movedTo(target, location)
-    const hints: Readonly<Record<number, string>> = {
-      413: 'the artifacts are larger than GitLab allows',
-      403: 'the token of the job is not accepted',
-    }
-    throw new RefusedTransfer(status, `${shown}: ${hints[status] ?? reasonOf(text)}`)
-  } finally {
-    body.destroy()
+  const answer = await transfer({ method: 'POST', url: target, headers, body, timeoutMs }, env)
+  const text = await bodyText(answer)
+  const status = answer.statusCode ?? 0
+  const shown = `${status} ${answer.statusMessage ?? ''}`.trim()
+  if (status === 201) {
+    say(`Uploading artifacts as "${shownType(options)}" to coordinator... ${shown}`)
+    return 'done'
   }
+  const { location } = answer.headers
+  // Only another server is named: path and query stay.
+  if (status === 307 && location !== undefined) return movedTo(target, location)
+  const hints: Readonly<Record<number, string>> = {
+    413: 'the artifacts are larger than GitLab allows',
+    403: 'the token of the job is not accepted',
+  }
+  throw new RefusedTransfer(status, `${shown}: ${hints[status] ?? reasonOf(text)}`)
 }
 
 function movedTo(target: string, location: string): string {

@@ -76,7 +76,7 @@ async function upload({ file, headers, timeoutMs, env, say }: SaveOptions, url: 
         method: 'PUT',
         url,
         headers: { 'Content-Type': 'application/octet-stream', ...Object.fromEntries(own), 'Content-Length': String(size) },
-        body: createReadStream(file),
+        body: () => createReadStream(file),
         timeoutMs,
       },
       env,

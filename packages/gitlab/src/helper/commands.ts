@@ -1,15 +1,11 @@
 /** The commands of the helper, with the names and options of the original, so that its scripts can be read by whoever knows those. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Clock } from '@windlass/kit'
 import { downloadArtifacts } from '../artifacts/download.ts'
 import { uploadArtifacts } from '../artifacts/upload.ts'
 import { restoreCache, saveCache } from '../cache/transfer-cache.ts'
-import { followLog } from './read-log.ts'
 import { accepts, runJob } from './run-job.ts'
-import { FILES } from './shell-loop.ts'
 import type { Environment } from './transfer.ts'
 
 export interface CommandContext {
@@ -94,15 +90,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       // The log has to be read before the pod ends.
       while (!signal.aborted) await clock.sleep(MINUTE_MS, signal).catch(() => undefined)
     },
-  },
-  'cancel-job': {
-    options: { exchange: text },
-    run: async (options) => writeFileSync(join(options.required('exchange'), FILES.canceled), ''),
-  },
-  'read-logs': {
-    options: { exchange: text, offset: text },
-    run: (options, { clock, signal, output }) =>
-      followLog({ exchangeFolder: options.required('exchange'), offset: options.count('offset', 0), output, clock, signal }),
   },
   'health-check': {
     options: { port: list },

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { urlToHttpOptions } from 'node:url'
-import { exchange, openAgent, proxyOf, secureContextWith, standardProxy } from '@windlass/kit'
+import { exchange, hasCode, openAgent, proxyOf, secureContextWith, standardProxy } from '@windlass/kit'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -11,16 +11,35 @@ export interface Transfer {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Readable
+  /** Opens the body, once for each try. */
+  readonly body?: () => Readable
   /** Time until the answer has its headers. Milliseconds. */
   readonly timeoutMs: number
 }
 
-const CONNECT_MS = 30_000
+/**
+ * Longest wait for a connection, and number of tries. A pod can have the address of one that has just ended, and then a router may drop what it takes for a
+ * packet of the old connection. Another try has another port. Milliseconds.
+ */
+const CONNECT_MS = 5_000
+const CONNECT_TRIES = 4
 
-/** Sends a request. Resolves with the answer of any status, whose body has to be read or dropped. Redirects are not followed. */
-export async function transfer(
-  { method, url: text, headers = {}, body, timeoutMs }: Transfer,
+/**
+ * Sends a request. A connection that is not made is tried again, because the server has seen nothing then. Resolves with the answer of any status, whose body has
+ * to be read or dropped. Redirects are not followed.
+ */
+export async function transfer(given: Transfer, env: Environment): Promise<IncomingMessage> {
+  for (let n = 1; ; n += 1) {
+    try {
+      return await send(given, env)
+    } catch (error) {
+      if (!hasCode(error, 'ETIMEDOUT', 'ECONNREFUSED') || n >= CONNECT_TRIES) throw error
+    }
+  }
+}
+
+async function send(
+  { method, url: text, headers = {}, body: open, timeoutMs }: Transfer,
   env: Environment,
 ): Promise<IncomingMessage> {
   const url = new URL(text)
@@ -33,19 +52,17 @@ export async function transfer(
     ...(isProxied && { proxyEnv: { HTTP_PROXY: proxy.http, HTTPS_PROXY: proxy.https } }),
   })
   const to = urlToHttpOptions(url)
-  const answer = await exchange({
-    to,
-    agent,
-    method,
-    headers,
-    body,
-    timeoutMs,
-    until: 'headers',
-    isOnce: true,
-    connectMs: CONNECT_MS,
-  })
-  answer.once('close', () => agent.destroy())
-  return answer
+  const body = open?.()
+  try {
+    const call = { to, agent, method, headers, body, timeoutMs, until: 'headers', isOnce: true, connectMs: CONNECT_MS } as const
+    const answer = await exchange(call)
+    answer.once('close', () => agent.destroy())
+    return answer
+  } catch (error) {
+    body?.destroy()
+    agent.destroy()
+    throw error
+  }
 }
 
 /** The authority and the client certificate of the connection to GitLab, which the job has as variables. */

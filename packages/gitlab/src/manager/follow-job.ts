@@ -3,6 +3,7 @@ import { attempt, isAbort, isFault, type Clock, type Logger } from '@windlass/ki
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import type { Coordinator } from '../coordinator/client.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
+import { FILES } from '../helper/shell-loop.ts'
 import type { JobResult } from '../helper/supervise.ts'
 import { EXCHANGE_FOLDER } from '../pod/render.ts'
 import type { Delivery } from '../trace/final-update.ts'
@@ -313,7 +314,7 @@ class Following {
       return
     }
     log.info({ job: record.jobId }, 'the job is canceled')
-    const command = ['gitlab-runner-helper', 'cancel-job', '--exchange', EXCHANGE_FOLDER]
+    const command = ['touch', `${EXCHANGE_FOLDER}/${FILES.canceled}`]
     while (!this.#over.signal.aborted) {
       try {
         const { stdout, stderr, exit } = await kube.exec(this.#pod, { container: 'helper', command, signal: this.#over.signal })

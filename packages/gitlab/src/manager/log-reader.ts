@@ -2,6 +2,7 @@
 import { backoffMs, isAbort, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, ObjectRef } from '@windlass/kube'
 import { decodeFrames, type Frame } from '../helper/job-log.ts'
+import { FILES } from '../helper/shell-loop.ts'
 import { EXCHANGE_FOLDER } from '../pod/render.ts'
 
 export interface LogReaderOptions {
@@ -12,6 +13,7 @@ export interface LogReaderOptions {
   readonly signal: AbortSignal
 }
 
+const LOG_FILE = `${EXCHANGE_FOLDER}/${FILES.log}`
 /** Wait before a connection is opened again. Milliseconds. */
 const BACKOFF = { baseMs: 100, maxMs: 10_000 }
 
@@ -30,7 +32,8 @@ export async function* readJobLog({ kube, pod, clock, log, signal }: LogReaderOp
   for (let failures = 0; !signal.aborted;) {
     let rest = Buffer.alloc(0)
     try {
-      const command = ['gitlab-runner-helper', 'read-logs', '--exchange', EXCHANGE_FOLDER, '--offset', String(offset)]
+      // A program that starts in a millisecond: a node with many jobs has no time for a second Node in each of them.
+      const command = ['tail', `--bytes=+${offset + 1}`, '--follow=name', '--retry', '--sleep-interval=0.05', LOG_FILE]
       const { stdout, stderr, exit } = await kube.exec(pod, { container: 'helper', command, signal })
       exit.catch(() => undefined)
       stderr.resume()
