@@ -230,3 +230,23 @@ test('images that need a login are pulled with those of the job, and others say 
   expect(absent.final).toMatchObject({ state: 'failed', failureReason: 'runner_configuration_error' })
   expect(absent.trace.toString()).toContain('not found')
 })
+
+test('an upload follows the server to another address, waits for a busy one, and says why it is refused (G031)', async () => {
+  const artifacts = [
+    { name: 'build', paths: ['greeting.txt'], when: 'on_success', artifact_type: 'archive', artifact_format: 'zip' },
+  ]
+  const { coordinator } = scene
+  coordinator.next(
+    'artifacts-upload',
+    { status: 503 },
+    { status: 307, headers: { location: `${coordinator.url}/elsewhere` } },
+    { status: 503 },
+  )
+  const late = await scene.ended(scene.enqueue(['true'], { artifacts }))
+  expect(late.final, late.trace.toString()).toMatchObject({ state: 'success' })
+  expect(late.uploads).toHaveLength(1)
+  coordinator.next('artifacts-upload', { status: 413, body: { message: '413 Request Entity Too Large' } })
+  const refused = await scene.ended(scene.enqueue(['true'], { artifacts }))
+  expect(refused.final).toMatchObject({ state: 'failed' })
+  expect(refused.trace.toString()).toContain('the artifacts are larger than GitLab allows')
+})

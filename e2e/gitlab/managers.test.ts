@@ -1,7 +1,9 @@
 /** Managers that are killed, replaced, drained and reconfigured while jobs run on a real Kubernetes. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/installation.ts'
+import { record } from './support/fake-jobs.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
 
 let scene: RunnerScene
@@ -117,4 +119,49 @@ test('a change of the configuration counts at once, and a wrong one changes noth
     await scene.kubectl('exec', name, '--container', 'build', '--', 'touch', '/tmp/go')
   for (const job of jobs) expect((await scene.ended(job)).final).toMatchObject({ state: 'success' })
   await manager.service.stop('SIGKILL')
+})
+
+test('a manager with another system ID serves the same runner, and one with a registration token is removed after its jobs (G100, G004)', async () => {
+  const ids = (): unknown[] => scene.coordinator.of('request').map(({ json }) => record(json)['system_id'])
+  const manager = await scene.startManager({ name: 'renewed' })
+  const [first] = ids().slice(-1)
+  await manager.service.stop('SIGKILL')
+  writeFileSync(join(dirname(manager.configFile), '.runner_system_id'), 'r_0123456789ab\n')
+  const again = await scene.startManager({ name: 'renewed' })
+  expect(first).toMatch(/^[sr]_/)
+  await eventually('the new ID asks for jobs', async () => (ids().at(-1) === 'r_0123456789ab' ? true : undefined))
+  await again.service.stop('SIGKILL')
+
+  const legacy = await scene.startManager({ name: 'legacy', token: 'legacyTokenOfARunner', words: ['--unregister'] })
+  const job = scene.enqueue(['echo started; sleep 3'])
+  await eventually('the job runs', async () => (job.trace.includes('started') ? true : undefined))
+  legacy.service.signal('SIGQUIT')
+  expect(await legacy.service.ended()).toBe(0)
+  expect(job.final).toMatchObject({ state: 'success' })
+  const removed = scene.coordinator.of('unregister').at(-1)
+  const finished = scene.coordinator.of('update').at(-1)
+  expect(removed?.at).toBeGreaterThanOrEqual(finished?.at ?? Number.POSITIVE_INFINITY)
+})
+
+test('without the right to watch pods each pod is read again, and jobs still end (G086)', async () => {
+  const verbs = (list: readonly string[]): Promise<string> =>
+    scene.kubectl(
+      'patch',
+      'role',
+      'windlass-gitlab-runner',
+      '--type',
+      'json',
+      '--patch',
+      JSON.stringify([{ op: 'replace', path: '/rules/0/verbs', value: list }]),
+    )
+  await verbs(['create', 'get', 'delete'])
+  try {
+    const manager = await scene.startManager({ name: 'trimmed' })
+    const job = await scene.ended(scene.enqueue(['echo here']))
+    expect(job.final, job.trace.toString()).toMatchObject({ state: 'success' })
+    expect(manager.service.log()).toContain('may not list and watch pods')
+    await manager.service.stop('SIGKILL')
+  } finally {
+    await verbs(['create', 'get', 'list', 'watch', 'delete'])
+  }
 })

@@ -42,6 +42,15 @@ export interface ManagerSettings {
   /** Lines of `[runners.kubernetes]`, and tables below it. */
   readonly kubernetes?: string
   readonly concurrent?: number
+  /** Default: `TOKEN`. */
+  readonly token?: string
+  /** Further words of the command line. */
+  readonly words?: readonly string[]
+}
+
+export interface SceneOptions {
+  /** Certificate and key of the coordinator; managers trust it. Default: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string }
 }
 
 export interface Manager {
@@ -52,7 +61,7 @@ export interface Manager {
 }
 
 /** Opens the scene in a namespace of its own. */
-export async function openRunnerScene(namespace: string): Promise<RunnerScene> {
+export async function openRunnerScene(namespace: string, { tls }: SceneOptions = {}): Promise<RunnerScene> {
   const images = await ensureImages('debian', 'gitlab-helper')
   const [image = '', helperImage = ''] = [images['DEBIAN_IMAGE'], images['GITLAB_HELPER_IMAGE']]
   const cluster = await startCluster()
@@ -61,7 +70,7 @@ export async function openRunnerScene(namespace: string): Promise<RunnerScene> {
   const kubeconfig = await installAccount(cluster, { namespace, folder })
   const sha = makeRepository(folder)
   const git = await startGitServer({ root: join(folder, 'repositories'), host: CLUSTER_HOST })
-  const coordinator = await startFakeCoordinator({ host: CLUSTER_HOST, holdMs: 20_000 })
+  const coordinator = await startFakeCoordinator({ host: CLUSTER_HOST, holdMs: 20_000, ...(tls !== undefined && { tls }) })
   const managers: Service[] = []
   let jobs = 0
 
@@ -70,19 +79,22 @@ export async function openRunnerScene(namespace: string): Promise<RunnerScene> {
     runner = '',
     kubernetes = '',
     concurrent = 10,
+    token = TOKEN,
+    words = [],
   }: ManagerSettings = {}): Promise<Manager> {
     const configFile = join(folder, name, 'config.toml')
-    mkdirSync(dirname(configFile), { recursive: true })
+    mkdirSync(join(dirname(configFile), 'certs'), { recursive: true })
+    if (tls !== undefined) writeFileSync(join(dirname(configFile), 'certs', `${CLUSTER_HOST}.crt`), tls.cert)
     const port = await freePort()
     writeFileSync(
       configFile,
-      `concurrent = ${concurrent}\ncheck_interval = 1\nlisten_address = "127.0.0.1:${port}"\n[[runners]]\nname = "${name}"\nurl = "${coordinator.url}"\nid = 7\ntoken = "${TOKEN}"\nexecutor = "kubernetes"\n` +
+      `concurrent = ${concurrent}\ncheck_interval = 1\nlisten_address = "127.0.0.1:${port}"\n[[runners]]\nname = "${name}"\nurl = "${coordinator.url}"\nid = 7\ntoken = "${token}"\nexecutor = "kubernetes"\n` +
         `request_concurrency = 4\n${runner}\n[runners.kubernetes]\nnamespace = "${namespace}"\nhelper_image = "${helperImage}"\npod_termination_grace_period_seconds = 1\n${kubernetes}\n`,
     )
     const url = `http://127.0.0.1:${port}`
     const service = await startService({
       command: WINDLASS,
-      args: ['gitlab', 'run', '--config', configFile],
+      args: ['gitlab', 'run', '--config', configFile, ...words],
       env: { KUBECONFIG: kubeconfig, NO_COLOR: '1' },
       ready: () => isOk(`${url}/health/ready`),
     })

@@ -71,6 +71,8 @@ export async function extractZip(file: string, folder: string): Promise<void> {
       await ((mode & TYPE) === LINK ? extractLink(zip, entry, path) : extractFile(zip, entry, path))
     }
     for (const { path, entry } of folders.toReversed()) {
+      // A later entry may have put a link in its place.
+      if (!lstatSync(path).isDirectory()) continue
       chmodSync(path, (entry.externalFileAttributes >>> 16) & 0o777 || 0o755)
       utimesSync(path, new Date(), entry.getLastModDate())
     }

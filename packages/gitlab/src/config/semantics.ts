@@ -62,13 +62,11 @@ function onKubernetes(runner: RunnerSection, section: KubernetesSection, path: P
       add('error', ['pod_spec', n], 'a patch of the pod needs exactly one of patch and patch_path')
   if (section.pod_spec !== undefined && runner.feature_flags?.['FF_USE_ADVANCED_POD_SPEC_CONFIGURATION'] !== true)
     add('warning', ['pod_spec'], 'pod_spec has no effect without the feature flag FF_USE_ADVANCED_POD_SPEC_CONFIGURATION')
-  for (const key of ['namespace_per_job', 'pod_disruption_budget', 'autoscaler'] as const)
+  for (const key of ['namespace_per_job', 'pod_disruption_budget', 'autoscaler', 'bearer_token_overwrite_allowed'] as const)
     if (section[key] !== undefined && section[key] !== false)
       add('warning', [key], `${key} has no effect in this version of Windlass`)
   const files = [section.cert_file, section.key_file, section.ca_file].filter((file) => file !== undefined && file !== '')
   if (files.length === 1 || files.length === 2) add('error', ['cert_file'], 'cert_file, key_file and ca_file are needed together')
-  if (section.bearer_token_overwrite_allowed === true && (section.host ?? '') === '')
-    add('warning', ['bearer_token_overwrite_allowed'], 'bearer_token_overwrite_allowed has no effect without host')
   if (section.terminationGracePeriodSeconds !== undefined)
     add(
       'warning',

@@ -4,7 +4,18 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@windlass/kit'
 import type { Stage } from '../job/stages.ts'
@@ -42,6 +53,8 @@ interface Ended {
 }
 
 const GRACE_MS = 10_000
+/** Longest time of a timer. Milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** How often files that another container writes are looked at. Milliseconds. */
 const LOOK_MS = 20
 
@@ -147,7 +160,7 @@ function limit(
     stop()
     void clock.sleep(graceMs, ended).then(kill, () => undefined)
   }
-  void clock.sleep(Math.max(0, limitMs), ended).then(
+  void clock.sleep(Math.min(Math.max(0, limitMs), MAX_TIMER_MS), ended).then(
     () => end('timeout'),
     () => undefined,
   )
@@ -162,8 +175,9 @@ function limit(
 
 /** Runs a script in the helper. Its processes are a group of their own, so that all of them can be ended. */
 async function inHelper(options: Running, run: StageRun): Promise<Ended> {
-  const { exchangeFolder, log } = options
-  const script = join(exchangeFolder, `helper-${run.number}`)
+  const { log } = options
+  // Not in the shared folder, where the job could replace it.
+  const script = join(mkdtempSync(join(tmpdir(), 'windlass-stage-')), 'script')
   writeFileSync(script, run.stage.script, { mode: 0o600 })
   const child = spawn('sh', [script], { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const ended = new AbortController()

@@ -1,11 +1,11 @@
 /** Follows one job from its pod to its final state at the coordinator. A job that another manager began is followed in the same way. */
-import { attempt, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
+import { attempt, isAbort, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import type { Coordinator } from '../coordinator/client.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
 import { FILES } from '../helper/shell-loop.ts'
 import type { JobResult } from '../helper/supervise.ts'
-import { EXCHANGE_FOLDER } from '../pod/render.ts'
+import { EXCHANGE_FOLDER, LATE_S } from '../pod/render.ts'
 import type { Delivery } from '../trace/final-update.ts'
 import { openTraceSender, type JobEnd } from '../trace/trace-sender.ts'
 import { NOTES, type JobRecord, type Note } from './job-record.ts'
@@ -57,8 +57,12 @@ const MENTION_MS = 3_000
 const MAX_MENTIONS = 20
 /** Time for which a registry that cannot be reached is tried again. Milliseconds. */
 const REGISTRY_MS = 25_000
-/** Time for the end of the log after the container of the job has ended. Milliseconds. */
-const OVER_MS = 10_000
+/** Time after the life of a pod in which its log is still waited for, for a cluster that is away. Seconds. */
+const LOST_S = 600
+/** Longest time of a timer. Milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+/** Silence of the log after which a job whose container has ended is lost. The log of a long job takes time to read again. Milliseconds. */
+const OVER_MS = 120_000
 /** Time for the rest of the log of a pod that has failed. Milliseconds. */
 const REST_MS = 500
 
@@ -115,6 +119,11 @@ class Following {
     const unfollow = pods.follow(record.pod, (change) => this.#learn(change, add, writer.frame))
     void this.#look(add, writer.frame)
     void this.#watchWaiting(add)
+    const lifeMs = Math.min((record.timeoutS + LATE_S + LOST_S) * 1_000, MAX_TIMER_MS)
+    void clock.sleep(lifeMs, this.#over.signal).then(
+      () => this.#lose('the log of the job could not be read to its end'),
+      () => undefined,
+    )
 
     const ending = await this.#ending.promise
     this.#over.abort()
@@ -153,6 +162,7 @@ class Following {
   #learn(change: PodChange, add: (note: Note) => void, frame: FrameSink): void {
     const uid = change.pod?.metadata.uid
     // The pod of an earlier pull policy.
+    if (uid !== undefined && this.#replaced.has(uid)) return
     if (this.#uid !== undefined && uid !== undefined && uid !== this.#uid) return
     if (change.type === 'gone') {
       if (this.#uid !== undefined || !this.#isReplacing) this.#lose(`the pod ${this.#shownPod} does not exist any more`)
@@ -164,6 +174,7 @@ class Following {
   }
 
   #isReplacing = false
+  readonly #replaced = new Set<string>()
 
   get #shownPod(): string {
     return `${this.#pod.namespace ?? ''}/${this.#pod.name}`
@@ -181,18 +192,30 @@ class Following {
     }
     if (state.type === 'pending') {
       this.#options.onState?.('waiting', state.why)
+      if (this.#isCanceling) this.#fail('job_canceled', ': canceled')
       return
     }
-    if (state.isOver)
-      void this.#options.clock.sleep(OVER_MS, this.#over.signal).then(
-        () => this.#lose('the container build has ended before the job'),
-        () => undefined,
-      )
+    if (state.isOver && !this.#isOver) {
+      this.#isOver = true
+      void this.#untilSilent()
+    }
     if (this.#isReading) return
     this.#isReading = true
     this.#options.onState?.('running', `Running in the pod ${pod.metadata.name}`)
     if (this.#isCanceling) void this.#cancel()
     void this.#read(frame)
+  }
+
+  #isOver = false
+  #heardAt = 0
+
+  /** Ends a job whose container has ended, when its log has been silent for long: a job that ends by itself writes a last frame. */
+  async #untilSilent(): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#over
+    this.#heardAt = clock.monotonic()
+    while (!signal.aborted && clock.monotonic() - this.#heardAt < OVER_MS) await clock.sleep(1_000, signal).catch(() => undefined)
+    if (!signal.aborted) this.#lose('the container build has ended before the job')
   }
 
   async #read(frame: FrameSink): Promise<void> {
@@ -202,6 +225,7 @@ class Following {
     try {
       for await (const frames of readJobLog({ kube, pod: this.#pod, clock, log, signal: this.#over.signal }))
         for (const one of frames) {
+          this.#heardAt = clock.monotonic()
           if (this.#over.signal.aborted) return
           const result = frame(one)
           if (result === undefined) continue
@@ -237,6 +261,7 @@ class Following {
       return
     }
     this.#isReplacing = true
+    if (this.#uid !== undefined) this.#replaced.add(this.#uid)
     this.#uid = undefined
     void this.#replace(nextPod, { text, reason, add })
   }
@@ -310,7 +335,8 @@ class Following {
     this.#isCanceling = true
     const { kube, clock, log, record } = this.#options
     if (!this.#isReading) {
-      this.#fail('job_canceled', ': canceled')
+      // A pod that is not known yet may run: the manager has just taken the job over.
+      if (this.#uid !== undefined) this.#fail('job_canceled', ': canceled')
       return
     }
     log.info({ job: record.jobId }, 'the job is canceled')
@@ -322,7 +348,8 @@ class Following {
         stderr.resume()
         if ((await exit) === 0) return
       } catch (error) {
-        if (isAbort(error) || !isFault(error)) return
+        if (isAbort(error)) return
+        log.debug({ err: error, job: record.jobId }, 'the cancellation cannot be told to the pod at present')
       }
       await clock.sleep(500, this.#over.signal).catch(() => undefined)
     }

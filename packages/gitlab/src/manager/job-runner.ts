@@ -1,5 +1,6 @@
 /** Runs the jobs that the coordinator gives to this manager, and those that it takes over from another one. */
 import { randomBytes } from 'node:crypto'
+import { accessSync, constants } from 'node:fs'
 import { attempt, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
 import { signedAddresses } from '../cache/signed-addresses.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
@@ -38,8 +39,8 @@ export interface JobRunnerOptions {
   readonly signal: AbortSignal
   /** Returns the site of the jobs of an entry, in a namespace; undefined: the namespace of the entry. */
   readonly siteOf: (entry: Entry, namespace?: string) => Promise<Site>
-  /** Pods whose jobs this process follows. */
-  readonly followed: Set<string>
+  /** Jobs that this process follows, by their pods: aborted to leave a job to another manager. */
+  readonly followed: Map<string, AbortController>
 }
 
 export interface JobRunner {
@@ -130,15 +131,13 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     const { record, pod, namespace } = plan
     const site = await options.siteOf(entry, namespace)
     const { kube } = site
-    followed.add(pod)
+    followed.set(pod, new AbortController())
     try {
       const authConfig = job.variables.find(({ key }) => key === 'DOCKER_AUTH_CONFIG')?.value
       const logins = registryLogins(job, authConfig)
-      // The answer decides whether the job is still wanted. The Secret alone does nothing, so it does not wait.
-      const [taken, objects] = await Promise.all([
-        coordinator.updateJob({ jobId: job.id, jobToken: job.token, state: 'running', signal }),
-        createObjects({ kube, plan, systemId: options.systemId, logins, clock, signal }),
-      ])
+      // The record first: a job that the coordinator knows to run must not be lost with this manager.
+      const objects = await createObjects({ kube, plan, systemId: options.systemId, logins, clock, signal })
+      const taken = await coordinator.updateJob({ jobId: job.id, jobToken: job.token, state: 'running', signal })
       if (taken.type === 'abort') {
         log.info({ job: job.id, reason: taken.reason }, 'the coordinator does not want the job any more')
         await removed(site, record, true)
@@ -148,8 +147,10 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
       const result = await follow({ entry, site, record, notes: [], nextPod: nextPodOf(plan, objects), view })
       await conclude(site, record, result)
     } catch (error) {
-      if (!isAbort(error)) await removed(site, record, true)
-      throw error
+      if (isAbort(error)) throw error
+      // The record goes last: without it nobody would report a job that this process cannot.
+      await refuse(entry, job, error)
+      await removed(site, record, true)
     } finally {
       followed.delete(pod)
     }
@@ -169,7 +170,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     const { projectId, concurrentId, concurrentProjectId, pod } = record
     const place = { concurrentId, concurrentProjectId }
     places.occupy(entry.runnerKey, projectId, place)
-    followed.add(pod)
+    if (!followed.has(pod)) followed.set(pod, new AbortController())
     const view = viewOf(entry, { id: record.jobId, name: '', project: '' })
     try {
       const result = await follow({ entry, site, record, notes, nextPod: undefined, view })
@@ -209,7 +210,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
       nextPod,
       onState: (state, why) => view(state, why, { pod: record.pod, namespace }),
       interrupted,
-      signal,
+      signal: AbortSignal.any([signal, followed.get(record.pod)?.signal ?? signal]),
       clock,
       log,
     })
@@ -220,6 +221,9 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     if (result.type === 'left') return
     const { end, delivery } = result
     log.info({ job: record.jobId, state: end?.state, delivery: delivery.type }, 'the job has ended')
+    const lastAt = record.createdAt + (record.timeoutS + LATE_S) * 1_000
+    // The record stays for another try, which `Site` begins, as long as the pod can have the log.
+    if (delivery.type === 'given-up' && clock.now() < lastAt) return
     await removed(site, record, end === undefined)
   }
 
@@ -233,6 +237,10 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
   async function refuse({ coordinator, runner }: Entry, job: ReceivedJob['job'], error: unknown): Promise<void> {
     const { reason, text } = refusal(error)
     log.warn({ err: error, job: job.id }, 'the job cannot run')
+    if (!canSpool(options.spoolFolder)) {
+      await coordinator.updateJob({ jobId: job.id, jobToken: job.token, state: 'failed', failureReason: reason, signal })
+      return
+    }
     const sender = openTraceSender({
       coordinator,
       jobId: job.id,
@@ -283,6 +291,16 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
   }
 
   return { run, resume }
+}
+
+/** Whether the folder takes a file, which the trace of a job needs. */
+function canSpool(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function refusal(error: unknown): { readonly reason: FailureReason; readonly text: string } {

@@ -75,7 +75,8 @@ class GitlabManager implements Manager {
   readonly #kubes = new Map<string, Kube>()
   readonly #sites = new Map<string, Promise<Site>>()
   readonly #rotations = new Map<string, AbortController>()
-  readonly #followed = new Set<string>()
+  /** By their pods: aborted to leave a job to another manager. */
+  readonly #followed = new Map<string, AbortController>()
   readonly #holder = `${hostname()}-${randomUUID().slice(0, 8)}`
   readonly #places = openPlaces()
   readonly #views
@@ -218,6 +219,7 @@ class GitlabManager implements Manager {
         clock,
         log,
         isFollowed: (pod) => this.#followed.has(pod),
+        onTaken: (pod) => this.#followed.get(pod)?.abort(),
         accepts: ({ runner }) => this.#byRunner(runner) !== undefined,
         onFound: (found) => this.#resume(key, found),
       }),
@@ -234,7 +236,7 @@ class GitlabManager implements Manager {
     const entry = this.#byRunner(found.record.runner)
     const opened = this.#sites.get(siteKey)
     if (entry === undefined || opened === undefined || this.#followed.has(found.record.pod)) return
-    this.#followed.add(found.record.pod)
+    this.#followed.set(found.record.pod, new AbortController())
     const task = opened
       .then((site) => {
         const free = this.#feed?.occupy(entry.key)

@@ -25,6 +25,8 @@ export interface SiteOptions {
   readonly isFollowed: (pod: string) => boolean
   /** Whether this manager can continue a job: its runner is in the configuration. */
   readonly accepts: (record: JobRecord) => boolean
+  /** Called for a job of this process that another manager has taken over, after this one could not renew its Lease. */
+  readonly onTaken: (pod: string) => void
   /** Continues a job. */
   readonly onFound: (job: FoundJob) => void
 }
@@ -39,6 +41,8 @@ export interface Site {
 
 /** How often jobs of other managers are looked for. Milliseconds. */
 const LOOK_MS = 10_000
+/** Wait before an account that may not hold a Lease tries it again. Milliseconds. */
+const LEASE_AGAIN_MS = 60_000
 
 /** Returns the name of the Lease of a manager. */
 function leaseName(systemId: string): string {
@@ -47,21 +51,41 @@ function leaseName(systemId: string): string {
 
 /** Opens the site: begins to hold the Lease, and to look for jobs. */
 export function openSite(options: SiteOptions): Site {
-  const { kube, namespace, systemId, holder, clock, log, isFollowed, accepts, onFound } = options
+  const { kube, namespace, systemId, holder, clock, log, isFollowed, accepts, onTaken, onFound } = options
   const stop = new AbortController()
   const { signal } = stop
   const pods = openPodWatch({ kube, namespace, clock, log, signal })
   const lead = (id: string, work: (term: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void> =>
     openLeadership({ kube, namespace, name: leaseName(id), holder, clock, log }).lead(work, until)
+  /** True while this process holds the Lease of its own system ID. Another process with the same ID may follow the jobs otherwise. */
+  let isLeading = false
   /** Managers whose Lease is being waited for. */
   const waiting = new Set<string>()
 
-  const own = lead(systemId, (term) => aborted(AbortSignal.any([term, signal])), signal)
-    .then(() => removeLease(systemId))
-    .catch((error: unknown) => {
-      if (!isAbort(error))
-        log.warn({ err: error, namespace }, 'the Lease of this manager cannot be held, so its jobs are not continued by others')
-    })
+  async function holdOwn(term: AbortSignal): Promise<void> {
+    isLeading = true
+    try {
+      await attempt(log, 'jobs that nobody follows', look)
+      await aborted(AbortSignal.any([term, signal]))
+      // Only while it is held: another process with the same ID may hold it otherwise.
+      if (signal.aborted && !term.aborted) await removeLease(systemId)
+    } finally {
+      isLeading = false
+    }
+  }
+
+  const warn = (error: unknown, n: number): void => {
+    if (isAbort(error) || n > 0) return
+    log.warn({ err: error, namespace }, 'the Lease of this manager cannot be held, so its jobs are not continued by others')
+  }
+
+  /** Holds the Lease for as long as the site is open. An account that may not hold it is asked again, because rights can be added. */
+  async function keepLease(): Promise<void> {
+    for await (const n of ticks(LEASE_AGAIN_MS, { clock, signal }))
+      await lead(systemId, holdOwn, signal).catch((error: unknown) => warn(error, n))
+  }
+
+  const own = keepLease()
 
   async function removeLease(id: string): Promise<void> {
     await attempt(log, 'lease', async () => void (await kube.delete({ kind: 'Lease', name: leaseName(id), namespace })))
@@ -71,9 +95,10 @@ export function openSite(options: SiteOptions): Site {
     const secrets = await kube.list({ kind: 'Secret', namespace, labels: LABELS.job, content: 'metadata' })
     for (const { metadata } of secrets) {
       const manager = metadata.labels?.[LABELS.manager]
+      if (manager !== undefined && manager !== systemId && isFollowed(metadata.name)) onTaken(metadata.name)
       if (manager === undefined || isFollowed(metadata.name) || waiting.has(manager)) continue
-      if (manager === systemId) await adopt(metadata.name)
-      else void adoptAll(manager)
+      if (manager !== systemId) void adoptAll(manager)
+      else if (isLeading) await adopt(metadata.name)
     }
   }
 

@@ -30,10 +30,6 @@ export function overwrite(section: KubernetesSection, lookup: Lookup, names: rea
     changed[key] = value
     notes.push(`"${shown}" overwritten with "${value}"`)
   }
-  if (section.bearer_token_overwrite_allowed === true && (lookup('KUBERNETES_BEARER_TOKEN') ?? '') !== '') {
-    changed.bearer_token = lookup('KUBERNETES_BEARER_TOKEN')
-    notes.push('"BearerToken" overwritten')
-  }
   for (const key of RESOURCE_KEYS) {
     const value = resourceOverwrite(section, key, lookup)
     if (value === undefined) continue

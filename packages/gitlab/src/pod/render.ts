@@ -212,9 +212,16 @@ export function imageOf({ job, section, variables }: Pick<RenderOptions, 'job' |
   return image
 }
 
+/** Shortest value of a variable that is looked for in others. Characters. */
+const MIN_SECRET = 4
+
 /** Variables that anybody who can see the pod may see. */
 function publicEnvironment({ list }: Variables): Json[] {
-  return list.filter(({ isPublic, isFile }) => isPublic && !isFile).map(({ key, value }) => ({ name: key, value }))
+  const secrets = list.flatMap(({ isPublic, value }) => (isPublic || value.length < MIN_SECRET ? [] : [value]))
+  // A public variable can refer to another one. The scripts of the job have all of them.
+  const isShown = ({ isPublic, isFile, value }: Variables['list'][number]): boolean =>
+    isPublic && !isFile && !secrets.some((secret) => value.includes(secret))
+  return list.filter(isShown).map(({ key, value }) => ({ name: key, value }))
 }
 
 function buildContainer(options: RenderOptions, shared: readonly Json[]): Json {

@@ -30,12 +30,17 @@ export async function drain({ options, out, settings }: Invocation<DrainOptions>
     for (const pod of pods) await inManager(kube, pod, ['/bin/sh', '-c', 'kill -USR2 1'])
     out.note(pods.length === 1 ? '1 manager asks for no more jobs.' : `${pods.length} managers ask for no more jobs.`)
     const script = askScript(options.port ?? PORT)
+    let silent = 0
     for (let told = ''; ;) {
       const answers = await Promise.all(pods.map((pod) => inManager(kube, pod, ['node', '--input-type=module', '-e', script])))
-      const jobs = answers.flatMap((answer) => [...answer.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? ''))
-      if (answers.every((answer) => !answer.includes(READY))) break
+      const jobs = answers.flatMap((answer = '') => [...answer.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? ''))
+      silent = answers.includes('') ? silent + 1 : 0
+      // A manager that has not begun yet gives no answer.
+      const isDone = (answer: string | undefined): boolean =>
+        answer === undefined || answer.includes(PARKED) || (answer === '' && silent >= MAX_SILENT)
+      if (answers.every(isDone)) break
       if (jobs.length === 0) {
-        await systemClock.sleep(LOOK_MS / 10)
+        await systemClock.sleep(LOOK_MS / 4)
         continue
       }
       const line = `Waiting for ${jobs.length === 1 ? 'the job' : `${jobs.length} jobs:`} ${jobs.join(', ')}.`
@@ -49,15 +54,17 @@ export async function drain({ options, out, settings }: Invocation<DrainOptions>
   }
 }
 
-/** What the script prints for a manager that still has jobs or objects in the cluster. */
-const READY = 'the manager is ready'
+/** What the script prints for a manager that has neither jobs nor objects in the cluster. */
+const PARKED = 'the manager is parked'
+/** Answers in a row without a word, after which no manager runs in a pod. */
+const MAX_SILENT = 10
 
 /** Returns the script that asks a manager in its pod for its jobs. */
 function askScript(port: number): string {
   const base = `http://127.0.0.1:${port}`
   return (
     `const list = await fetch('${base}/debug/jobs/list').then((a) => a.text());` +
-    `const ready = await fetch('${base}/health/ready');console.log(list + (ready.ok ? '${READY}' : ''))`
+    `const ready = await fetch('${base}/health/ready');console.log(list + (ready.ok ? 'the manager is ready' : '${PARKED}'))`
   )
 }
 
@@ -70,14 +77,15 @@ async function running(kube: Kube, namespace: string, labels: string): Promise<O
     .map(({ metadata }) => ({ kind: 'Pod', name: metadata.name, namespace }))
 }
 
-/** Runs a command in a manager. Returns its output; nothing if the pod is gone or the manager does not run in it. */
-async function inManager(kube: Kube, pod: ObjectRef, command: readonly string[]): Promise<string> {
+/** Runs a command in a manager. Returns its output, which is empty if it cannot run; undefined if the pod is gone. */
+async function inManager(kube: Kube, pod: ObjectRef, command: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout, stderr, exit } = await kube.exec(pod, { container: CONTAINER, command })
     const [output] = await Promise.all([text(stdout), text(stderr), exit])
     return output
   } catch (error) {
-    if (isFault(error, 'not-found') || isFault(error, 'cluster-refused')) return ''
+    if (isFault(error, 'not-found')) return undefined
+    if (isFault(error, 'cluster-refused')) return ''
     throw error
   }
 }

@@ -59,6 +59,7 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
 function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   let isStopping = false
+  let isDraining = false
   const end = (work: () => Promise<void>): void => void work().then(() => resolve(EXIT.success), reject)
   const stop = (name: NodeJS.Signals): void => {
     if (isStopping) {
@@ -67,6 +68,12 @@ function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promis
       return
     }
     isStopping = true
+    // The time for draining is over: another manager continues what still runs.
+    if (isDraining) {
+      log.info({ signal: name }, 'the manager stops; a manager of the same runner continues its jobs')
+      end(() => manager.close())
+      return
+    }
     log.info({ signal: name, jobs: manager.state().jobs.length }, 'the manager ends its jobs and stops')
     end(() => Promise.race([manager.interrupt(), systemClock.sleep(shutdownMs)]))
   }
@@ -77,6 +84,7 @@ function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promis
     manager.park().catch(reject)
   })
   process.once('SIGQUIT', () => {
+    isDraining = true
     const jobs = manager.state().jobs.map(({ id }) => id)
     log.info({ jobs }, 'the manager asks for no more jobs, and stops when these have ended')
     end(() => manager.drain())
