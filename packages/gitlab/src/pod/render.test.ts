@@ -407,3 +407,16 @@ test.each([
 ])('the quantity %s is %s', (text, value) => {
   expect(parseQuantity(text)).toBe(value)
 })
+
+test('a public variable that refers to a private one is not in the specification', () => {
+  const pod = podOf('', {
+    variables: [
+      { key: 'PASSWORD', value: 'sesame', public: false },
+      { key: 'ADDRESS', value: 'db://user:$PASSWORD@host', public: true },
+      { key: 'PLAIN', value: 'seen', public: true },
+    ],
+    services: [{ name: 'db' }],
+  })
+  expect(JSON.stringify(pod)).not.toContain('sesame')
+  expect(containerOf(pod, 'build')['env']).toContainEqual({ name: 'PLAIN', value: 'seen' })
+})
