@@ -3,7 +3,7 @@ import { stopSignal, systemClock } from '@windlass/kit'
 import { runCommand } from './commands.ts'
 
 const signal = stopSignal()
-// The reader of a log has gone.
+// Standard output was closed.
 process.stdout.on('error', () => process.exit(0))
 
 try {

@@ -41,9 +41,9 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
   const port = portOf(options.listenAddress ?? config.listen_address)
   const probes = port === undefined ? undefined : await serveManager(manager, { port, version: VERSION })
   try {
-    const code = await untilStopped(manager, (config.shutdown_timeout || SHUTDOWN_S) * 1_000, log)
-    // Not before the jobs have ended: they need the runner.
-    if (options.unregister && code === EXIT.success)
+    const { code, isIdle } = await untilStopped(manager, (config.shutdown_timeout || SHUTDOWN_S) * 1_000, log)
+    // A running job needs its runner, so the runner is removed after the last job.
+    if (options.unregister && isIdle)
       await unregister({
         ...rest,
         settings,
@@ -55,27 +55,35 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
   }
 }
 
-/** Resolves to the exit code when a signal has stopped the manager. */
-function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
+interface Stopped {
+  /** Exit code. */
+  readonly code: number
+  /** True if no job of this manager runs any more. */
+  readonly isIdle: boolean
+}
+
+/** Resolves when a signal has stopped the manager. */
+function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promise<Stopped> {
+  const { promise, resolve, reject } = Promise.withResolvers<Stopped>()
   let isStopping = false
   let isDraining = false
-  const end = (work: () => Promise<void>): void => void work().then(() => resolve(EXIT.success), reject)
+  const end = (work: () => Promise<boolean>): void =>
+    void work().then((isIdle) => resolve({ code: EXIT.success, isIdle }), reject)
   const stop = (name: NodeJS.Signals): void => {
     if (isStopping) {
       log.warn({ signal: name }, 'the manager exits at once; a manager of the same runner continues its jobs')
-      resolve(EXIT.failed)
+      resolve({ code: EXIT.failed, isIdle: false })
       return
     }
     isStopping = true
     // The time for draining is over: another manager continues what still runs.
     if (isDraining) {
       log.info({ signal: name }, 'the manager stops; a manager of the same runner continues its jobs')
-      end(() => manager.close())
+      end(() => manager.close().then(() => false))
       return
     }
     log.info({ signal: name, jobs: manager.state().jobs.length }, 'the manager ends its jobs and stops')
-    end(() => Promise.race([manager.interrupt(), systemClock.sleep(shutdownMs)]))
+    end(() => Promise.race([manager.interrupt().then(() => true), systemClock.sleep(shutdownMs).then(() => false)]))
   }
   process.on('SIGTERM', stop).on('SIGINT', stop)
   process.on('SIGHUP', () => manager.reload())
@@ -87,7 +95,7 @@ function untilStopped(manager: Manager, shutdownMs: number, log: Logger): Promis
     isDraining = true
     const jobs = manager.state().jobs.map(({ id }) => id)
     log.info({ jobs }, 'the manager asks for no more jobs, and stops when these have ended')
-    end(() => manager.drain())
+    end(() => manager.drain().then(() => true))
   })
   return promise
 }
