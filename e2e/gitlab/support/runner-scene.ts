@@ -1,6 +1,7 @@
 /** A manager of GitLab runners on the one-node cluster, with a fake coordinator and a git server that pods reach. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CLUSTER_HOST, startCluster, type Cluster } from '../../support/cluster.ts'
@@ -85,6 +86,10 @@ export async function openRunnerScene(namespace: string, { tls }: SceneOptions =
     const configFile = join(folder, name, 'config.toml')
     mkdirSync(join(dirname(configFile), 'certs'), { recursive: true })
     if (tls !== undefined) writeFileSync(join(dirname(configFile), 'certs', `${CLUSTER_HOST}.crt`), tls.cert)
+    // Without it, all managers have the system ID of this machine. One that starts again keeps its own.
+    const idFile = join(dirname(configFile), '.runner_system_id')
+    const id = `r_${createHash('sha256').update(name).digest('hex').slice(0, 12)}\n`
+    if (!existsSync(idFile)) writeFileSync(idFile, id)
     const port = await freePort()
     writeFileSync(
       configFile,
