@@ -2,7 +2,7 @@
  * The outbox of facts. They are numbered in order and sent in batches until the server acknowledges them. It is in memory on purpose: after
  * a restart the executor reads the same facts from the objects again, and `instance` tells the server that numbering restarts.
  */
-import { backoffMs, endsWork, isAbort, type Clock, type Logger } from '@windlass/kit'
+import { aborted, backoffMs, endsWork, isAbort, type Clock, type Logger } from '@windlass/kit'
 import { agentCalls } from '@windlass/client/agent'
 import type { AgentFact, Client } from '@windlass/protocol'
 import { attemptKey, type AttemptRef, type Fact } from './executor.ts'
@@ -65,7 +65,7 @@ export function openFacts({ client, clock, log }: FactOutboxOptions): FactOutbox
     },
     size: () => queue.length,
     async send(session, signal) {
-      const stopped = abortion(signal)
+      const stopped = aborted(signal)
       for (let failures = 0; !signal.aborted;) {
         if (queue.length === 0) {
           wake = Promise.withResolvers<void>()
@@ -94,11 +94,4 @@ function thinOut(queue: readonly AgentFact[]): AgentFact[] {
     (fact) =>
       fact.state === 'lost' || fact.state === 'gone' || newest.get(`${attemptKey(fact)}/${fact.object ?? ''}`) === fact.seq,
   )
-}
-
-function abortion(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  if (signal.aborted) resolve()
-  else signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise
 }

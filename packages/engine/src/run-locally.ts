@@ -1,7 +1,7 @@
 /** Runs a plan on the local Docker daemon without a server. */
 import { join } from 'node:path'
 import { openJournal } from '@windlass/journal'
-import type { Clock, Logger } from '@windlass/kit'
+import { aborted, type Clock, type Logger } from '@windlass/kit'
 import type { AttemptOutcome, Command, EngineEvent } from '@windlass/protocol'
 import type { AttemptInput, LocalSource } from './attempt/input.ts'
 import { runAttempt } from './run/run.ts'
@@ -75,11 +75,6 @@ async function* cancelCommand(
   cancel: AbortSignal,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<Command> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  for (const either of [cancel, signal]) {
-    either.addEventListener('abort', () => resolve(), { once: true })
-    if (either.aborted) resolve()
-  }
-  await promise
+  await aborted(AbortSignal.any([cancel, signal]))
   if (cancel.aborted) yield { id: 1, type: 'terminate', reason: 'cancelled', at: clock.now() }
 }

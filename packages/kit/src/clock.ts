@@ -10,14 +10,20 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** Longest delay of a timer of Node, which ends a longer one at once. Milliseconds. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep: async (ms, signal) => {
-    await delay(ms, undefined, { signal: signal ?? undefined }).catch((error: unknown) => {
-      signal?.throwIfAborted()
-      throw error
-    })
+  async sleep(ms, signal) {
+    for (let left = ms; ; left -= MAX_DELAY_MS) {
+      await delay(Math.min(left, MAX_DELAY_MS), undefined, { signal: signal ?? undefined }).catch((error: unknown) => {
+        signal?.throwIfAborted()
+        throw error
+      })
+      if (left <= MAX_DELAY_MS) return
+    }
   },
 }
 

@@ -29,7 +29,7 @@ export {
 } from './faults.ts'
 export { hideLogin, hideProxyLogin } from './hide-login.ts'
 export { firstId, isId, newId, newToken, parseToken, sha256, tokenMatches, type Token } from './ids.ts'
-export { attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecycle.ts'
+export { aborted, attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecycle.ts'
 export { openLog, silentLog, type Logger, type LogOptions } from './log.ts'
 export { probe, serveProbes, type ProbeAnswer, type ProbeServer } from './probes.ts'
 export { proxyFrom, proxyOf, type ProxySettings } from './http/proxy.ts'

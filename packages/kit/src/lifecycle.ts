@@ -31,6 +31,14 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || ('code' in error && error.code === 'ABORT_ERR'))
 }
 
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (signal.aborted) resolve()
+  else signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise
+}
+
 /** Returns a signal that SIGTERM or SIGINT aborts. A second SIGTERM or SIGINT exits the process. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController()

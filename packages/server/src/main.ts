@@ -2,7 +2,7 @@
  * The process of a control plane. It ends within 5 s after SIGTERM, or within 25 s while it renews a token. A kill at any time loses nothing that was
  * acknowledged.
  */
-import { isFault, openLog, stopSignal } from '@windlass/kit'
+import { aborted, isFault, openLog, stopSignal } from '@windlass/kit'
 import { readServerConfig, toServerOptions } from './config.ts'
 import { startServer } from './server.ts'
 
@@ -12,7 +12,7 @@ async function main(): Promise<number> {
     const config = readServerConfig(process.env)
     const log = openLog({ level: config.LOG_LEVEL, name: 'server' })
     const server = await startServer({ ...toServerOptions(config), log })
-    if (!signal.aborted) await aborted(signal)
+    await aborted(signal)
     await server.close()
     return 0
   } catch (error) {
@@ -20,12 +20,6 @@ async function main(): Promise<number> {
     process.stderr.write(`${error.message}\n${error.hint}\n`)
     return 1
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise
 }
 
 process.exitCode = await main()

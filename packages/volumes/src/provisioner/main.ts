@@ -1,7 +1,6 @@
 /** The provisioner process. Exit codes: 0 stopped; 3 another process took over; 1 any other error. */
-import { once } from 'node:events'
 import { hostname } from 'node:os'
-import { newId, openLog, sha256, stopSignal, systemClock, type Logger } from '@windlass/kit'
+import { aborted, newId, openLog, sha256, stopSignal, systemClock, type Logger } from '@windlass/kit'
 import { accessOf, openKube, openLeadership } from '@windlass/kube'
 import { backendOpener } from '../backends/open.ts'
 import { environment, provisionerConfig, type ProvisionerConfig } from './config.ts'
@@ -69,10 +68,6 @@ async function run(config: ProvisionerConfig, log: Logger): Promise<number> {
     kube.close()
   }
   return isFenced ? EXIT.fenced : EXIT.stopped
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort')
 }
 
 const log = openLog({ level: 'info', name: 'provisioner' })

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { openLog, systemClock } from '@windlass/kit'
+import { aborted, openLog, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { runLocalBuild, type LocalBuild, type LocalBuildOptions, type LocalWatcher } from '@windlass/local'
 import { blamedStep, stateOf } from '@windlass/plan'
@@ -50,10 +50,7 @@ export async function runLocally(invocation: Invocation<RunOptions>): Promise<nu
     })
     if (interrupts.first.aborted) return code
     if (!changed.aborted) stderr.write(`${stderr.style.dim('Waiting for changes. Press Ctrl-C to stop.')}\n`)
-    await new Promise((resolve) => {
-      either.addEventListener('abort', resolve, { once: true })
-      if (either.aborted) resolve(undefined)
-    })
+    await aborted(either)
     if (interrupts.first.aborted) return code
     forgetInputs()
   }

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openLog, stopSignal, systemClock } from '@windlass/kit'
+import { aborted, openLog, stopSignal, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { LOCAL_RUNTIME, startLocalServer, type LocalServer } from '@windlass/local'
 import { formatDuration } from '@windlass/plan'
@@ -92,10 +92,7 @@ async function start(
 }
 
 async function untilStopped({ failed }: LocalServer, signal: AbortSignal): Promise<void> {
-  const { promise, resolve: stopped } = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => stopped(), { once: true })
-  if (signal.aborted) stopped()
-  await Promise.race([promise, failed])
+  await Promise.race([aborted(signal), failed])
 }
 
 interface ServeConfig {
