@@ -4,21 +4,9 @@ import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { Clock } from '@windlass/kit'
 import { extractZip } from '../archive/zip.ts'
-import { bodyText, RefusedTransfer, transfer, type Environment } from '../helper/transfer.ts'
-
-export interface DownloadOptions {
-  /** Base URL of GitLab. */
-  readonly url: string
-  /** ID of the job that made the artifacts, and its token. */
-  readonly jobId: string
-  readonly token: string
-  readonly folder: string
-  readonly env: Environment
-  readonly clock: Clock
-  readonly say: (line: string) => void
-}
+import { bodyText, quotedText, RefusedTransfer, statusOf, transfer, type Environment } from '../helper/transfer.ts'
+import { artifactsAddress, type ArtifactsCall } from './address.ts'
 
 const TRIES = 3
 const WAIT_MS = 1_000
@@ -27,7 +15,7 @@ const HEADERS_MS = 10 * 60_000
 const MAX_REDIRECTS = 3
 
 /** Downloads and extracts the artifacts. Throws `RefusedTransfer` if they do not exist or may not be read, and the last error after all tries. */
-export async function downloadArtifacts(options: DownloadOptions): Promise<void> {
+export async function downloadArtifacts(options: ArtifactsCall): Promise<void> {
   const { folder, say, clock } = options
   const work = mkdtempSync(join(tmpdir(), 'artifacts-'))
   const file = join(work, 'artifacts.zip')
@@ -53,8 +41,8 @@ export async function downloadArtifacts(options: DownloadOptions): Promise<void>
 }
 
 /** Downloads the archive into a file. The first try asks for the address of the object store. */
-async function fetchArchive({ url, jobId, token, env }: DownloadOptions, file: string, isDirect: boolean): Promise<number> {
-  const base = `${url.replace(/\/+$/, '')}/api/v4/jobs/${encodeURIComponent(jobId)}/artifacts`
+async function fetchArchive({ token, env, ...call }: ArtifactsCall, file: string, isDirect: boolean): Promise<number> {
+  const base = artifactsAddress(call).href
   let answer = await get(isDirect ? `${base}?direct_download=true` : base, { 'JOB-TOKEN': token }, env)
   for (let n = 0; n < MAX_REDIRECTS && isRedirect(answer); n += 1) {
     const location = new URL(answer.headers.location ?? '', base).href
@@ -62,14 +50,8 @@ async function fetchArchive({ url, jobId, token, env }: DownloadOptions, file: s
     // The token is for GitLab alone.
     answer = await get(location, {}, env)
   }
-  const status = answer.statusCode ?? 0
-  if (status !== 200) {
-    const text = await bodyText(answer)
-    throw new RefusedTransfer(
-      status,
-      `${status} ${answer.statusMessage ?? ''} ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`.trim(),
-    )
-  }
+  const { statusCode: status = 0 } = answer
+  if (status !== 200) throw new RefusedTransfer(status, `${statusOf(answer)} ${quotedText(await bodyText(answer))}`.trim())
   const length = Number(answer.headers['content-length'] ?? Number.NaN)
   const output = createWriteStream(file)
   await pipeline(answer, output)

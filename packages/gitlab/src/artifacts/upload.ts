@@ -3,17 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Clock } from '@windlass/kit'
 import { gzipStream } from '../archive/gzip.ts'
 import { selectFiles, type Wanted } from '../archive/select-files.ts'
 import { compressionLevel, zipStream } from '../archive/zip.ts'
-import { bodyText, RefusedTransfer, transfer, type Environment } from '../helper/transfer.ts'
+import { bodyText, quotedText, RefusedTransfer, statusOf, transfer } from '../helper/transfer.ts'
+import { artifactsAddress, type ArtifactsCall } from './address.ts'
 
-export interface UploadOptions extends Wanted {
-  /** Base URL of GitLab. */
-  readonly url: string
-  readonly jobId: string
-  readonly token: string
+export interface UploadOptions extends ArtifactsCall, Wanted {
   readonly name: string
   readonly expireIn: string
   /** `zip`, `gzip`, `raw`, or empty for zip. */
@@ -21,10 +17,6 @@ export interface UploadOptions extends Wanted {
   readonly type: string
   /** Milliseconds. */
   readonly timeoutMs: number
-  readonly folder: string
-  readonly env: Environment
-  readonly clock: Clock
-  readonly say: (line: string) => void
 }
 
 /** Tries after a lost connection or an error of the server, and after 503, which a busy server sends. */
@@ -66,8 +58,8 @@ function mayRepeat(error: unknown, n: number): boolean {
 
 const shownType = ({ type }: UploadOptions): string => (type === '' ? 'archive' : type)
 
-function addressOf({ url, jobId, expireIn, format, type }: UploadOptions): string {
-  const target = new URL(`${url.replace(/\/+$/, '')}/api/v4/jobs/${encodeURIComponent(jobId)}/artifacts`)
+function addressOf({ expireIn, format, type, ...call }: UploadOptions): string {
+  const target = artifactsAddress(call)
   for (const [key, value] of [
     ['expire_in', expireIn],
     ['artifact_format', format],
@@ -106,8 +98,8 @@ async function tryUpload(
   const headers = { 'JOB-TOKEN': token, 'Content-Type': `multipart/form-data; boundary=${boundary}` }
   const answer = await transfer({ method: 'POST', url: target, headers, body, timeoutMs }, env)
   const text = await bodyText(answer)
-  const status = answer.statusCode ?? 0
-  const shown = `${status} ${answer.statusMessage ?? ''}`.trim()
+  const { statusCode: status = 0 } = answer
+  const shown = statusOf(answer)
   if (status === 201) {
     say(`Uploading artifacts as "${shownType(options)}" to coordinator... ${shown}`)
     return 'done'
@@ -130,7 +122,7 @@ function movedTo(target: string, location: string): string {
 /** Returns the message of the answer, which is JSON from GitLab and anything from a proxy. */
 function reasonOf(text: string): string {
   const match = /"(?:message|error)"\s*:\s*"([^"]+)"/.exec(text)
-  return match?.[1] ?? text.replaceAll(/\s+/g, ' ').slice(0, 200)
+  return match?.[1] ?? quotedText(text)
 }
 
 async function* form({ fileName, open }: Packer, boundary: string): AsyncGenerator<Buffer> {

@@ -1,10 +1,11 @@
 /** `cache-archiver` and `cache-extractor`: a cache is an archive in the pod, and an object in a store that the runner has signed addresses for. */
 import { createReadStream, createWriteStream, existsSync, lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { selectFiles, type Wanted } from '../archive/select-files.ts'
 import { compressionLevel, extractZip, zipStream } from '../archive/zip.ts'
-import { bodyText, transfer, type Environment } from '../helper/transfer.ts'
+import { bodyText, quotedText, statusOf, transfer, type Environment } from '../helper/transfer.ts'
 
 interface CacheOptions {
   /** Archive in the pod. */
@@ -82,11 +83,14 @@ async function upload({ file, headers, timeoutMs, env, say }: SaveOptions, url: 
       env,
     )
     const text = await bodyText(answer)
-    const status = answer.statusCode ?? 0
+    const { statusCode: status = 0 } = answer
     if (status >= 200 && status < 300) return
-    if (n >= TRIES || status < 500)
-      throw new Error(`the store answered ${status} ${answer.statusMessage ?? ''}: ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`)
+    if (n >= TRIES || status < 500) throw refused(answer, text)
   }
+}
+
+function refused(answer: IncomingMessage, text: string): Error {
+  return new Error(`the store answered ${statusOf(answer)}: ${quotedText(text)}`)
 }
 
 export interface RestoreOptions extends CacheOptions {
@@ -110,15 +114,12 @@ async function download(
 ): Promise<void> {
   const { file, url, timeoutMs, env, say } = options
   const answer = await transfer({ method: 'GET', url, timeoutMs }, env)
-  const status = answer.statusCode ?? 0
+  const { statusCode: status = 0 } = answer
   if (status === 404) {
     answer.resume()
     throw new Error('the store has no such cache')
   }
-  if (status !== 200)
-    throw new Error(
-      `the store answered ${status} ${answer.statusMessage ?? ''}: ${(await bodyText(answer)).replaceAll(/\s+/g, ' ').slice(0, 200)}`,
-    )
+  if (status !== 200) throw refused(answer, await bodyText(answer))
   const { origin, pathname } = new URL(url)
   say(`Downloading cache from ${origin}${pathname}`)
   mkdirSync(dirname(file), { recursive: true })

@@ -36,7 +36,8 @@ export function newEntry(entry: NewEntry, template: TomlTable = {}): TomlTable {
   )
 }
 
-function withoutFraction(ms: number): Date {
+/** Returns a time in whole seconds, as the file has them. */
+export function withoutFraction(ms: number): Date {
   return new Date(Math.floor(ms / 1_000) * 1_000)
 }
 

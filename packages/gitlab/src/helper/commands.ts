@@ -2,9 +2,11 @@
 import type { Writable } from 'node:stream'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Clock } from '@windlass/kit'
+import type { Wanted } from '../archive/select-files.ts'
+import type { ArtifactsCall } from '../artifacts/address.ts'
 import { downloadArtifacts } from '../artifacts/download.ts'
 import { uploadArtifacts } from '../artifacts/upload.ts'
-import { restoreCache, saveCache } from '../cache/transfer-cache.ts'
+import { restoreCache, saveCache, type RestoreOptions } from '../cache/transfer-cache.ts'
 import { accepts, runJob } from './run-job.ts'
 import type { Environment } from './transfer.ts'
 
@@ -71,14 +73,6 @@ const MINUTE_MS = 60_000
 /** Longest upload of artifacts. Milliseconds. */
 const UPLOAD_MS = 60 * MINUTE_MS
 
-const sayTo =
-  ({ output }: CommandContext) =>
-  (line: string): void =>
-    void output.write(`${line}\n`)
-
-/** The token is in the environment. The option of the original would show it to every process of the pod. */
-const tokenOf = (options: Options, { env }: CommandContext): string => options.optional('token') ?? env['CI_JOB_TOKEN'] ?? ''
-
 const COMMANDS: Readonly<Record<string, Command>> = {
   'run-job': {
     options: { program: text, exchange: text },
@@ -116,32 +110,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: (options, context) =>
       uploadArtifacts({
         ...wantedOf(options),
-        url: options.required('url'),
-        jobId: options.required('id'),
-        token: tokenOf(options, context),
+        ...artifactsOf(options, context),
         name: options.text('name'),
         expireIn: options.text('expire-in'),
         format: options.text('artifact-format'),
         type: options.text('artifact-type'),
         timeoutMs: UPLOAD_MS,
-        folder: context.folder,
-        env: context.env,
-        clock: context.clock,
-        say: sayTo(context),
       }),
   },
   'artifacts-downloader': {
     options: { url: text, token: text, id: text },
-    run: (options, context) =>
-      downloadArtifacts({
-        url: options.required('url'),
-        jobId: options.required('id'),
-        token: tokenOf(options, context),
-        folder: context.folder,
-        env: context.env,
-        clock: context.clock,
-        say: sayTo(context),
-      }),
+    run: (options, context) => downloadArtifacts(artifactsOf(options, context)),
   },
   'cache-archiver': {
     options: {
@@ -169,18 +148,31 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 }
 
-function wantedOf(options: Options): { paths: readonly string[]; exclude: readonly string[]; untracked: boolean } {
+function wantedOf(options: Options): Wanted {
   return { paths: options.list('path'), exclude: options.list('exclude'), untracked: options.isSet('untracked') }
 }
 
-function cacheOf(options: Options, context: CommandContext) {
+function artifactsOf(options: Options, { folder, env, clock, output }: CommandContext): ArtifactsCall {
+  return {
+    url: options.required('url'),
+    jobId: options.required('id'),
+    // The option of the original would show the token to every process of the pod.
+    token: options.optional('token') ?? env['CI_JOB_TOKEN'] ?? '',
+    folder,
+    env,
+    clock,
+    say: (line) => void output.write(`${line}\n`),
+  }
+}
+
+function cacheOf(options: Options, { folder, env, output }: CommandContext): RestoreOptions {
   return {
     file: options.required('file'),
     url: options.optional('url'),
     timeoutMs: options.count('timeout', 10) * MINUTE_MS,
-    folder: context.folder,
-    env: context.env,
-    say: sayTo(context),
+    folder,
+    env,
+    say: (line) => void output.write(`${line}\n`),
   }
 }
 

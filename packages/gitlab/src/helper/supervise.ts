@@ -43,7 +43,7 @@ export type JobResult =
       readonly state: 'failed'
       readonly reason: 'script_failure' | 'runner_system_failure' | 'job_execution_timeout' | 'job_canceled'
       readonly stage: string
-      readonly exitCode?: number
+      readonly exitCode?: number | undefined
     }
 
 /** How a stage ended. */
@@ -53,8 +53,6 @@ interface Ended {
 }
 
 const GRACE_MS = 10_000
-/** Longest time of a timer. Milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 /** How often files that another container writes are looked at. Milliseconds. */
 const LOOK_MS = 20
 
@@ -160,7 +158,7 @@ function limit(
     stop()
     void clock.sleep(graceMs, ended).then(kill, () => undefined)
   }
-  void clock.sleep(Math.min(Math.max(0, limitMs), MAX_TIMER_MS), ended).then(
+  void clock.sleep(Math.max(0, limitMs), ended).then(
     () => end('timeout'),
     () => undefined,
   )

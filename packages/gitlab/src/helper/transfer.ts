@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { urlToHttpOptions } from 'node:url'
-import { exchange, hasCode, openAgent, proxyOf, secureContextWith, standardProxy } from '@windlass/kit'
+import { defined, exchange, hasCode, openAgent, proxyOf, secureContextWith, standardProxy } from '@windlass/kit'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -73,13 +73,7 @@ function tlsOf(env: Environment): object {
   }
   const [ca, cert, key] = ['CA', 'CERT', 'KEY'].map((part) => read(`CI_SERVER_TLS_${part}_FILE`))
   if (ca === undefined && cert === undefined) return {}
-  return {
-    context: secureContextWith({
-      ...(ca !== undefined && { ca }),
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
-    }),
-  }
+  return { context: secureContextWith(defined({ ca, cert, key })) }
 }
 
 /** Longest answer that is shown. Bytes. */
@@ -96,6 +90,19 @@ export async function bodyText(answer: IncomingMessage): Promise<string> {
     size += bytes.length
   }
   return Buffer.concat(chunks).toString('utf8').slice(0, MAX_SHOWN)
+}
+
+/** Returns status and reason of an answer: `404 Not Found`. */
+export function statusOf({ statusCode = 0, statusMessage = '' }: IncomingMessage): string {
+  return `${statusCode} ${statusMessage}`.trim()
+}
+
+/** Longest text of an answer in a message. Characters. */
+const MAX_QUOTED = 200
+
+/** Returns a text as a part of one line. */
+export function quotedText(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').slice(0, MAX_QUOTED)
 }
 
 /** An answer with another status than expected. */

@@ -1,5 +1,5 @@
 /** Follows one job from its pod to its final state at the coordinator. A job that another manager began is followed in the same way. */
-import { attempt, isAbort, type Clock, type Logger } from '@windlass/kit'
+import { attempt, defined, isAbort, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import type { Coordinator } from '../coordinator/client.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
@@ -7,12 +7,12 @@ import { FILES } from '../helper/shell-loop.ts'
 import type { JobResult } from '../helper/supervise.ts'
 import { EXCHANGE_FOLDER, LATE_S } from '../pod/render.ts'
 import type { Delivery } from '../trace/final-update.ts'
-import { openTraceSender, type JobEnd } from '../trace/trace-sender.ts'
+import { openTraceSender, type JobEnd, type TraceSender } from '../trace/trace-sender.ts'
 import { NOTES, type JobRecord, type Note } from './job-record.ts'
 import { readJobLog } from './log-reader.ts'
 import { podState, type PodState } from './pod-state.ts'
 import type { PodChange, PodWatch } from './pod-watch.ts'
-import { endLine, failureLine, openTraceWriter } from './trace-writer.ts'
+import { endLine, failureLine, openTraceWriter, type TraceWriter } from './trace-writer.ts'
 
 export interface FollowOptions {
   readonly record: JobRecord
@@ -59,8 +59,6 @@ const MAX_MENTIONS = 20
 const REGISTRY_MS = 25_000
 /** Time after the life of a pod in which its log is still waited for, for a cluster that is away. Seconds. */
 const LOST_S = 600
-/** Longest time of a timer. Milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 /** Silence of the log after which a job whose container has ended is lost. The log of a long job takes time to read again. Milliseconds. */
 const OVER_MS = 120_000
 /** Time for the rest of the log of a pod that has failed. Milliseconds. */
@@ -73,54 +71,63 @@ export async function followJob(options: FollowOptions): Promise<Followed> {
 
 class Following {
   readonly #options: FollowOptions
+  readonly #pod: ObjectRef
+  readonly #sender: TraceSender
+  readonly #writer: TraceWriter
   readonly #notes: Note[]
+  /** Ends when the last note is stored. */
+  #noting: Promise<void> = Promise.resolve()
   readonly #ending = Promise.withResolvers<Ending | 'aborted' | 'left'>()
   /** Aborted when the job has ended in any way. */
   readonly #over = new AbortController()
-  readonly #pod: ObjectRef
-  #uid: string | undefined
-  #isReading = false
-  #isCanceling = false
+  readonly #startedAt: number
   #state: PodState = { type: 'pending', why: 'Waiting for the pod' }
+  #uid: string | undefined
+  /** True while the pod of the next pull policy is created. */
+  #isReplacing = false
+  /** Pods of earlier pull policies. */
+  readonly #replaced = new Set<string>()
   #imageSince: number | undefined
   #mentions = 0
   #mentioned = ''
-  readonly #startedAt: number
+  #isReading = false
+  #isCanceling = false
+  /** True once the container of the job has ended. */
+  #isOver = false
+  /** Time of the last output. Monotonic. */
+  #heardAt = 0
 
   constructor(options: FollowOptions) {
+    const { record, coordinator, spoolFolder, finalRetryLimit, clock, log } = options
     this.#options = options
     this.#notes = [...options.notes]
-    this.#pod = { kind: 'Pod', name: options.record.pod, namespace: options.namespace }
-    this.#startedAt = options.clock.monotonic()
-  }
-
-  async run(): Promise<Followed> {
-    const { record, coordinator, spoolFolder, clock, log, interrupted, signal, pods } = this.#options
-    const sender = openTraceSender({
+    this.#pod = { kind: 'Pod', name: record.pod, namespace: options.namespace }
+    this.#startedAt = clock.monotonic()
+    this.#sender = openTraceSender({
       coordinator,
       jobId: record.jobId,
       jobToken: record.jobToken,
       folder: spoolFolder,
       supportedReasons: record.supportedReasons,
       debug: record.isDebug,
-      ...(this.#options.finalRetryLimit !== undefined && { finalRetryLimit: this.#options.finalRetryLimit }),
+      ...defined({ finalRetryLimit }),
       clock,
       log,
       onCanceling: () => void this.#cancel(),
       onAbort: () => this.#ending.resolve('aborted'),
     })
-    const writer = openTraceWriter(record, (bytes) => sender.append(bytes))
-    for (const note of this.#notes) writer.note(note)
-    const add = (note: Note): void => writer.note(note)
-    const leave = (): void => this.#ending.resolve('left')
-    const interrupt = (): void => this.#fail('runner_interrupted', ': aborted: terminated')
-    onceAborted(signal, leave, this.#over.signal)
-    onceAborted(interrupted, interrupt, this.#over.signal)
-    const unfollow = pods.follow(record.pod, (change) => this.#learn(change, add, writer.frame))
-    void this.#look(add, writer.frame)
-    void this.#watchWaiting(add)
-    const lifeMs = Math.min((record.timeoutS + LATE_S + LOST_S) * 1_000, MAX_TIMER_MS)
-    void clock.sleep(lifeMs, this.#over.signal).then(
+    this.#writer = openTraceWriter(record, (bytes) => this.#sender.append(bytes))
+  }
+
+  async run(): Promise<Followed> {
+    const { record, clock, interrupted, signal, pods } = this.#options
+    for (const note of this.#notes) this.#writer.note(note)
+    this.#whenAborted(signal, () => this.#ending.resolve('left'))
+    this.#whenAborted(interrupted, () => this.#fail('runner_interrupted', ': aborted: terminated'))
+    const unfollow = pods.follow(record.pod, (change) => this.#learn(change))
+    void this.#look()
+    void this.#watchWaiting()
+    void clock.sleep((record.timeoutS + LATE_S + LOST_S) * 1_000, this.#over.signal).then(
       () => this.#lose('the log of the job could not be read to its end'),
       () => undefined,
     )
@@ -129,28 +136,41 @@ class Following {
     this.#over.abort()
     unfollow()
     if (ending === 'left') {
-      await sender.close()
+      await this.#sender.close()
       return { type: 'left' }
     }
     this.#options.onState?.('ending', '')
     if (ending === 'aborted') {
-      await sender.close()
+      await this.#sender.close()
       return { type: 'ended', end: undefined, delivery: { type: 'aborted', reason: 'the coordinator ended the job' } }
     }
-    writer.end({ at: ending.at, text: ending.line })
-    const delivery = await Promise.race([sender.finish(ending.end), leftBy(signal)])
-    if (delivery !== 'left') return { type: 'ended', end: ending.end, delivery }
-    await sender.close()
-    return { type: 'left' }
+    this.#writer.end({ at: ending.at, text: ending.line })
+    return this.#deliver(ending.end)
+  }
+
+  /** Calls back when a signal is aborted before the job has ended. The signals live longer than the job. */
+  #whenAborted(signal: AbortSignal, call: () => void): void {
+    if (signal.aborted) call()
+    else signal.addEventListener('abort', call, { once: true, signal: this.#over.signal })
+  }
+
+  async #deliver(end: JobEnd): Promise<Followed> {
+    const { signal } = this.#options
+    const close = (): void => void this.#sender.close()
+    if (signal.aborted) close()
+    signal.addEventListener('abort', close, { once: true })
+    const delivery = await this.#sender.finish(end)
+    signal.removeEventListener('abort', close)
+    return signal.aborted && delivery.type === 'aborted' ? { type: 'left' } : { type: 'ended', end, delivery }
   }
 
   /** Reads the pod once, because the watch tells only changes from now on. */
-  async #look(add: (note: Note) => void, frame: FrameSink): Promise<void> {
+  async #look(): Promise<void> {
     const { kube, clock } = this.#options
     while (!this.#over.signal.aborted) {
       try {
         const pod = await kube.find(this.#pod, this.#over.signal)
-        this.#learn(pod === undefined ? { type: 'gone', pod } : { type: 'set', pod }, add, frame)
+        this.#learn(pod === undefined ? { type: 'gone', pod } : { type: 'set', pod })
         return
       } catch (error) {
         if (isAbort(error)) return
@@ -159,7 +179,7 @@ class Following {
     }
   }
 
-  #learn(change: PodChange, add: (note: Note) => void, frame: FrameSink): void {
+  #learn(change: PodChange): void {
     const uid = change.pod?.metadata.uid
     // The pod of an earlier pull policy.
     if (uid !== undefined && this.#replaced.has(uid)) return
@@ -170,24 +190,21 @@ class Following {
     }
     this.#uid = uid
     this.#state = podState(change.pod)
-    this.#act(change.pod, add, frame)
+    this.#act(change.pod)
   }
-
-  #isReplacing = false
-  readonly #replaced = new Set<string>()
 
   get #shownPod(): string {
     return `${this.#pod.namespace ?? ''}/${this.#pod.name}`
   }
 
-  #act(pod: KubeObject, add: (note: Note) => void, frame: FrameSink): void {
+  #act(pod: KubeObject): void {
     const state = this.#state
     if (state.type === 'failed') {
       this.#lose(state.message, state.reason)
       return
     }
     if (state.type === 'image') {
-      this.#imageProblem(state, add)
+      this.#imageProblem(state)
       return
     }
     if (state.type === 'pending') {
@@ -203,11 +220,8 @@ class Following {
     this.#isReading = true
     this.#options.onState?.('running', `Running in the pod ${pod.metadata.name}`)
     if (this.#isCanceling) void this.#cancel()
-    void this.#read(frame)
+    void this.#read()
   }
-
-  #isOver = false
-  #heardAt = 0
 
   /** Ends a job whose container has ended, when its log has been silent for long: a job that ends by itself writes a last frame. */
   async #untilSilent(): Promise<void> {
@@ -218,7 +232,7 @@ class Following {
     if (!signal.aborted) this.#lose('the container build has ended before the job')
   }
 
-  async #read(frame: FrameSink): Promise<void> {
+  async #read(): Promise<void> {
     const { kube, clock, log, record } = this.#options
     // A line of the manager stands before all that the pod has said, as a manager that adopts the job will write it.
     await this.#noting
@@ -227,7 +241,7 @@ class Following {
         for (const one of frames) {
           this.#heardAt = clock.monotonic()
           if (this.#over.signal.aborted) return
-          const result = frame(one)
+          const result = this.#writer.frame(one)
           if (result === undefined) continue
           this.#ending.resolve({ end: endOf(result), line: endLine(result, record), at: one.at })
           return
@@ -249,33 +263,34 @@ class Following {
     this.#ending.resolve({ end: { state: 'failed', failureReason: reason }, line: failureLine(text), at })
   }
 
-  #imageProblem({ image, message, reason }: Extract<PodState, { type: 'image' }>, add: (note: Note) => void): void {
+  #imageProblem({ image, message, reason }: Extract<PodState, { type: 'image' }>): void {
     const { clock, nextPod } = this.#options
     this.#imageSince ??= clock.monotonic()
     this.#options.onState?.('waiting', `The image ${image} cannot be pulled: ${message}`)
     const isLong = clock.monotonic() - this.#imageSince >= REGISTRY_MS
     if (reason === 'runner_external_dependency_failure' && !isLong) return
     const text = `the image ${image} cannot be pulled: ${message}`
-    if (nextPod === undefined || this.#isReplacing) {
-      if (!this.#isReplacing) this.#lose(text, reason)
+    if (this.#isReplacing) return
+    if (nextPod === undefined) {
+      this.#lose(text, reason)
       return
     }
     this.#isReplacing = true
     if (this.#uid !== undefined) this.#replaced.add(this.#uid)
     this.#uid = undefined
-    void this.#replace(nextPod, { text, reason, add })
+    void this.#replace(nextPod, { text, reason })
   }
 
   async #replace(
     nextPod: () => Promise<boolean>,
-    { text, reason, add }: { readonly text: string; readonly reason: FailureReason; readonly add: (note: Note) => void },
+    { text, reason }: { readonly text: string; readonly reason: FailureReason },
   ): Promise<void> {
     try {
       if (!(await nextPod())) {
         this.#lose(text, reason)
         return
       }
-      await this.#note(`WARNING: ${text}. The next pull policy is tried.`, add)
+      await this.#note(`WARNING: ${text}. The next pull policy is tried.`)
       this.#imageSince = undefined
       this.#isReplacing = false
     } catch (error) {
@@ -284,7 +299,7 @@ class Following {
   }
 
   /** Says in the trace why the job waits, and ends a job whose pod does not start in time. */
-  async #watchWaiting(add: (note: Note) => void): Promise<void> {
+  async #watchWaiting(): Promise<void> {
     const { clock, startMs } = this.#options
     const { signal } = this.#over
     while (!signal.aborted && !this.#isReading) {
@@ -292,7 +307,7 @@ class Following {
       if (signal.aborted || this.#isReading) return
       const waitedMs = clock.monotonic() - this.#startedAt
       const state = this.#state
-      if (state.type === 'image') this.#imageProblem(state, add)
+      if (state.type === 'image') this.#imageProblem(state)
       const why = state.type === 'pending' ? state.why : ''
       if (waitedMs >= startMs) {
         this.#fail('runner_system_failure', ` (system failure): timed out waiting for pod to start (${why})`)
@@ -301,20 +316,18 @@ class Following {
       if (waitedMs < MENTION_MS || why === '' || why === this.#mentioned || this.#mentions >= MAX_MENTIONS) continue
       this.#mentioned = why
       this.#mentions += 1
-      await this.#note(why, add)
+      await this.#note(why)
     }
   }
 
   /** Adds a line to the trace, after it was stored for a manager that adopts the job. */
-  #note(text: string, add: (note: Note) => void): Promise<void> {
+  #note(text: string): Promise<void> {
     if (this.#isReading) return Promise.resolve()
-    this.#noting = this.#noting.then(() => this.#store(text, add))
+    this.#noting = this.#noting.then(() => this.#store(text))
     return this.#noting
   }
 
-  #noting: Promise<void> = Promise.resolve()
-
-  async #store(text: string, add: (note: Note) => void): Promise<void> {
+  async #store(text: string): Promise<void> {
     const { kube, clock, log, record, namespace } = this.#options
     const note: Note = { at: clock.now() * 1_000, text: `${text}\n` }
     const notes = [...this.#notes, note]
@@ -326,7 +339,7 @@ class Following {
         { signal: this.#over.signal },
       )
       this.#notes.push(note)
-      if (!this.#over.signal.aborted) add(note)
+      if (!this.#over.signal.aborted) this.#writer.note(note)
     })
   }
 
@@ -354,19 +367,6 @@ class Following {
       await clock.sleep(500, this.#over.signal).catch(() => undefined)
     }
   }
-}
-
-type FrameSink = ReturnType<typeof openTraceWriter>['frame']
-
-function onceAborted(signal: AbortSignal, call: () => void, over: AbortSignal): void {
-  if (signal.aborted) call()
-  else signal.addEventListener('abort', call, { once: true, signal: over })
-}
-
-function leftBy(signal: AbortSignal): Promise<'left'> {
-  const { promise, resolve } = Promise.withResolvers<'left'>()
-  onceAborted(signal, () => resolve('left'), new AbortController().signal)
-  return promise
 }
 
 function endOf(result: JobResult): JobEnd {

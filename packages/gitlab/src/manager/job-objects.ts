@@ -77,7 +77,7 @@ export interface RemoveOptions {
   /** True removes the pod without waiting for its processes. */
   readonly atOnce: boolean
   readonly clock: Clock
-  readonly signal?: AbortSignal
+  readonly signal: AbortSignal
 }
 
 /** Time in which objects are removed. */
@@ -85,10 +85,9 @@ const REMOVE = { baseMs: 500, maxMs: 30_000, tries: 12 }
 
 /** Removes the objects of a job. Throws faults of the cluster after all tries. */
 export async function removeObjects({ kube, name, namespace, atOnce, clock, signal }: RemoveOptions): Promise<void> {
-  const options = { ...(signal !== undefined && { signal }) }
   await retry({ ...REMOVE, clock, signal, retryIf: (error) => isFault(error, 'cluster-unreachable') }, async () => {
-    await kube.delete({ kind: 'Pod', name, namespace }, { ...options, ...(atOnce && { graceSeconds: 0 }) })
+    await kube.delete({ kind: 'Pod', name, namespace }, { signal, ...(atOnce && { graceSeconds: 0 }) })
     // Last: it is the record by which a manager finds what is left of a job. The logins of registries go with it.
-    await kube.delete({ kind: 'Secret', name, namespace }, options)
+    await kube.delete({ kind: 'Secret', name, namespace }, { signal })
   })
 }

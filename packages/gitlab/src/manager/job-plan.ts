@@ -2,10 +2,11 @@
 import { defined } from '@windlass/kit'
 import type { RunnerSection } from '../config/schema.ts'
 import type { JobProgram } from '../helper/program.ts'
+import { expandText } from '../job/expand.ts'
 import { flagsLine, jobFlags } from '../job/feature-flags.ts'
 import { timeoutOf, jobVariables, type Variables } from '../job/variables.ts'
 import { jobStages, type CacheUrls } from '../job/stages.ts'
-import type { Job, JobVariable } from '../job/payload.ts'
+import type { Job } from '../job/payload.ts'
 import { isPlainPath } from '../job/stage-script.ts'
 import { ConfigurationError } from '../pod/configuration-error.ts'
 import { pullPolicies, type PullPolicy } from '../pod/images.ts'
@@ -105,7 +106,7 @@ export function planJob(options: JobPlanOptions): JobPlan {
       identity,
       managerName: options.managerName,
       labels: { [LABELS.job]: String(job.id), [LABELS.manager]: options.systemId },
-      helperImage: section.helper_image === undefined || section.helper_image === '' ? options.helperImage : section.helper_image,
+      helperImage: nonEmpty(section.helper_image) ?? options.helperImage,
       pullPolicy: (container) => {
         const list = policies.get(container) ?? [undefined]
         return list[Math.min(pullTry, list.length - 1)]
@@ -158,7 +159,8 @@ function foldersOf({ job, runner, place }: JobPlanOptions): Folders {
   )
   const path = job.job_info.project_full_path || valueOf('CI_PROJECT_PATH') || `project-${job.job_info.project_id}`
   const prefix = isShared ? `${buildsFolder}/${shortToken(runner.token ?? '')}/${place.concurrentProjectId}` : buildsFolder
-  const own = expandBuilds(valueOf('GIT_CLONE_PATH'), buildsFolder, job.variables)
+  // The path is needed before the variables of the job exist.
+  const own = expandText(valueOf('GIT_CLONE_PATH'), (name) => (name === 'CI_BUILDS_DIR' ? buildsFolder : valueOf(name)))
   if (own !== '' && runner.custom_build_dir?.enabled === false)
     throw new ConfigurationError('GIT_CLONE_PATH has no effect on this runner: [runners.custom_build_dir] is not enabled.')
   if (own !== '' && !own.startsWith(`${buildsFolder}/`))
@@ -175,14 +177,6 @@ const nonEmpty = (text: string | undefined): string | undefined => (text === '' 
 
 function isEmptyDir(volumes: readonly Readonly<Record<string, unknown>>[], name: unknown): boolean {
   return volumes.some((volume) => volume['name'] === name && volume['emptyDir'] !== undefined)
-}
-
-/** Expands `$CI_BUILDS_DIR` and other plain variables in `GIT_CLONE_PATH`, which is needed before the variables of the job exist. */
-function expandBuilds(text: string, buildsFolder: string, variables: readonly JobVariable[]): string {
-  return text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, plain?: string) => {
-    const name = braced ?? plain ?? ''
-    return name === 'CI_BUILDS_DIR' ? buildsFolder : (variables.find(({ key }) => key === name)?.value ?? '')
-  })
 }
 
 interface Derived {
@@ -222,7 +216,7 @@ function programOf(options: JobPlanOptions, { variables, flags, folders }: Deriv
   })
   return {
     version: 1,
-    stages: stages.map((stage) => ({ ...stage })),
+    stages,
     environmentFile: `${temporaryFolder}/gitlab_runner_env`,
     timeoutMs: timeoutOf(job) * 1_000,
     healthChecks: healthChecksOf(options, variables),
@@ -248,8 +242,8 @@ function healthChecksOf({ job, runner }: JobPlanOptions, variables: Variables): 
 /** Returns the URL of the repository, at the host of `clone_url` if there is one. */
 function repoUrlOf({ job, runner }: JobPlanOptions): string {
   const { repo_url: given } = job.git_info
-  if (nonEmpty(runner.clone_url) === undefined || !URL.canParse(given) || !URL.canParse(runner.clone_url ?? '')) return given
-  const [from, to] = [new URL(given), new URL(runner.clone_url ?? '')]
+  const [from, to] = [URL.parse(given), URL.parse(runner.clone_url ?? '')]
+  if (from === null || to === null) return given
   from.protocol = to.protocol
   from.host = to.host
   if (to.port === '') from.port = ''
@@ -275,14 +269,14 @@ function recordOf(
     pod,
     createdAt: now,
     timeoutS: timeoutOf(job),
-    supportedReasons: [...job.features.failure_reasons],
+    supportedReasons: job.features.failure_reasons,
     isDebug: isDebug(options, variables),
     hasSections: job.features.trace_sections === true,
     projectId: job.job_info.project_id,
     ...place,
     trace: {
       masked: [...variables.masked],
-      tokenPrefixes: [...job.features.token_mask_prefixes],
+      tokenPrefixes: job.features.token_mask_prefixes,
       masksAllTokens: flags['FF_MASK_ALL_DEFAULT_TOKENS'] !== false,
       hasTimes: flags['FF_TIMESTAMPS'] !== false,
       limit: (runner.output_limit ?? OUTPUT_LIMIT) * 1_024,

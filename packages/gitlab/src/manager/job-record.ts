@@ -3,7 +3,7 @@
  * only on this record and on the log in the pod.
  */
 import { z } from 'zod'
-import { unpack } from '../helper/program.ts'
+import { PROGRAM_FILE, unpack } from '../helper/program.ts'
 
 /** A line that the manager itself adds to the trace. */
 export const Note = z.object({
@@ -43,7 +43,7 @@ export const JobRecord = z.object({
 export type JobRecord = z.infer<typeof JobRecord>
 
 /** Keys of the Secret of a job. The helper mounts only the program. */
-export const SECRET_KEYS = { program: 'program.json.gz', record: 'record.json.gz' } as const
+export const SECRET_KEYS = { program: PROGRAM_FILE, record: 'record.json.gz' } as const
 
 /** Labels of the Secrets and pods of jobs. */
 export const LABELS = {

@@ -39,8 +39,6 @@ export interface JobRunnerOptions {
   readonly signal: AbortSignal
   /** Returns the site of the jobs of an entry, in a namespace; undefined: the namespace of the entry. */
   readonly siteOf: (entry: Entry, namespace?: string) => Promise<Site>
-  /** Jobs that this process follows, by their pods: aborted to leave a job to another manager. */
-  readonly followed: Map<string, AbortController>
 }
 
 export interface JobRunner {
@@ -48,13 +46,30 @@ export interface JobRunner {
   run(entry: Entry, received: ReceivedJob): Promise<void>
   /** Continues a job. */
   resume(entry: Entry, site: Site, found: FoundJob): Promise<void>
+  /** Whether the job of a pod is followed. */
+  isFollowed(pod: string): boolean
+  /** Leaves the job of a pod to another manager. */
+  leave(pod: string): void
 }
 
 /** Default of `poll_timeout`. Seconds. */
 const POLL_TIMEOUT_S = 180
 
 export function openJobRunner(options: JobRunnerOptions): JobRunner {
-  const { clock, log, places, views, interrupted, signal, followed } = options
+  const { clock, log, places, views, interrupted, signal } = options
+  /** By their pods: aborted to leave a job to another manager. */
+  const followed = new Map<string, AbortController>()
+
+  /** Follows the job of a pod while `work` runs. Begins at once, so that nobody follows it twice. */
+  async function following<T>(pod: string, work: (left: AbortSignal) => Promise<T>): Promise<T> {
+    const left = new AbortController()
+    followed.set(pod, left)
+    try {
+      return await work(AbortSignal.any([signal, left.signal]))
+    } finally {
+      followed.delete(pod)
+    }
+  }
 
   async function run(entry: Entry, { job, correlationId }: ReceivedJob): Promise<void> {
     const { runnerKey } = entry
@@ -65,7 +80,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
       view('preparing', 'Creating the pod')
       const site = await options.siteOf(entry)
       const plan = await planned(entry, { job, correlationId, place, namespace: site.namespace })
-      await start({ entry, plan, job, view })
+      await following(plan.pod, (left) => start({ entry, plan, job, view, left }))
     } catch (error) {
       if (isAbort(error)) return
       await refuse(entry, job, error)
@@ -121,17 +136,18 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     plan,
     job,
     view,
+    left,
   }: {
     readonly entry: Entry
     readonly plan: JobPlan
     readonly job: ReceivedJob['job']
     readonly view: SetView
+    readonly left: AbortSignal
   }): Promise<void> {
     const { coordinator } = entry
-    const { record, pod, namespace } = plan
+    const { record, namespace } = plan
     const site = await options.siteOf(entry, namespace)
     const { kube } = site
-    followed.set(pod, new AbortController())
     try {
       const authConfig = job.variables.find(({ key }) => key === 'DOCKER_AUTH_CONFIG')?.value
       const logins = registryLogins(job, authConfig)
@@ -144,15 +160,13 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
         return
       }
       await objects.createPod(0)
-      const result = await follow({ entry, site, record, notes: [], nextPod: nextPodOf(plan, objects), view })
+      const result = await follow({ entry, site, record, notes: [], nextPod: nextPodOf(plan, objects), view, left })
       await conclude(site, record, result)
     } catch (error) {
       if (isAbort(error)) throw error
       // The record goes last: without it nobody would report a job that this process cannot.
       await refuse(entry, job, error)
       await removed(site, record, true)
-    } finally {
-      followed.delete(pod)
     }
   }
 
@@ -170,13 +184,13 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     const { projectId, concurrentId, concurrentProjectId, pod } = record
     const place = { concurrentId, concurrentProjectId }
     places.occupy(entry.runnerKey, projectId, place)
-    if (!followed.has(pod)) followed.set(pod, new AbortController())
     const view = viewOf(entry, { id: record.jobId, name: '', project: '' })
     try {
-      const result = await follow({ entry, site, record, notes, nextPod: undefined, view })
-      await conclude(site, record, result)
+      await following(pod, async (left) => {
+        const result = await follow({ entry, site, record, notes, nextPod: undefined, view, left })
+        await conclude(site, record, result)
+      })
     } finally {
-      followed.delete(pod)
       places.free(entry.runnerKey, projectId, place)
       views.remove(record.jobId)
     }
@@ -189,11 +203,13 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     notes,
     nextPod,
     view,
+    left,
   }: FoundJob & {
     readonly entry: Entry
     readonly site: Site
     readonly nextPod: (() => Promise<boolean>) | undefined
     readonly view: SetView
+    readonly left: AbortSignal
   }): Promise<Followed> {
     const { runner, coordinator } = entry
     const { kube, namespace, pods } = site
@@ -210,7 +226,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
       nextPod,
       onState: (state, why) => view(state, why, { pod: record.pod, namespace }),
       interrupted,
-      signal: AbortSignal.any([signal, followed.get(record.pod)?.signal ?? signal]),
+      signal: left,
       clock,
       log,
     })
@@ -290,7 +306,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
   }
 
-  return { run, resume }
+  return { run, resume, isFollowed: (pod) => followed.has(pod), leave: (pod) => followed.get(pod)?.abort() }
 }
 
 /** Whether the folder takes a file, which the trace of a job needs. */

@@ -7,8 +7,7 @@ export interface JobView {
   readonly runner: string
   readonly pod: string
   readonly namespace: string
-  /** `queued`: the server has given the job to this manager, which has no free slot. */
-  readonly state: 'queued' | 'preparing' | 'waiting' | 'running' | 'ending'
+  readonly state: 'preparing' | 'waiting' | 'running' | 'ending'
   /** Why the job is in this state. */
   readonly why: string
   /** Epoch milliseconds. */

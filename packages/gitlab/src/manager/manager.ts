@@ -4,10 +4,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { attempt, isAbort, ticks, type Clock, type Logger } from '@windlass/kit'
 import { openKube, type Kube } from '@windlass/kube'
-import { changeConfigFile, loadConfig } from '../config/config-file.ts'
-import { setRunnerKeys } from '../config/edit.ts'
-import { readConfigText } from '../config/read.ts'
-import type { RunnerConfig, RunnerSection } from '../config/schema.ts'
+import { loadConfig } from '../config/config-file.ts'
+import type { RunnerConfig } from '../config/schema.ts'
+import { storeToken } from '../config/store-token.ts'
 import { systemIdFor } from '../config/system-id.ts'
 import { runRotation } from '../coordinator/rotation.ts'
 import { openFeed, type Feed, type ReceivedJob } from '../feed/feed.ts'
@@ -66,6 +65,14 @@ export async function openManager(options: ManagerOptions): Promise<Manager> {
   return manager
 }
 
+interface Cluster {
+  /** The same for entries that share its connections. */
+  readonly key: string
+  readonly kube: Kube
+  /** Namespace of jobs that name none. */
+  readonly namespace: string
+}
+
 class GitlabManager implements Manager {
   readonly systemId: string
   readonly #options: ManagerOptions
@@ -73,10 +80,9 @@ class GitlabManager implements Manager {
   readonly #interrupted = new AbortController()
   readonly #entries = new Map<string, Entry>()
   readonly #kubes = new Map<string, Kube>()
-  readonly #sites = new Map<string, Promise<Site>>()
+  readonly #clusters = new Map<Entry, Promise<Cluster>>()
+  readonly #sites = new Map<string, Site>()
   readonly #rotations = new Map<string, AbortController>()
-  /** By their pods: aborted to leave a job to another manager. */
-  readonly #followed = new Map<string, AbortController>()
   readonly #holder = `${hostname()}-${randomUUID().slice(0, 8)}`
   readonly #places = openPlaces()
   readonly #views
@@ -111,7 +117,6 @@ class GitlabManager implements Manager {
       interrupted: this.#interrupted.signal,
       signal: this.#stop.signal,
       siteOf: (entry, namespace) => this.#siteOf(entry, namespace),
-      followed: this.#followed,
     })
   }
 
@@ -163,14 +168,14 @@ class GitlabManager implements Manager {
       if (known !== undefined && JSON.stringify(known.runner) === JSON.stringify(section)) continue
       const opened = openEntry(section, this.#config, { configFile, version, revision, clock, log, signal })
       this.#entries.set(key, opened)
+      if (known !== undefined) this.#clusters.delete(known)
       this.#rotate(opened)
     }
-    for (const key of this.#entries.keys()) if (!wanted.has(key)) this.#retire(key)
-  }
-
-  #retire(key: string): void {
-    this.#rotations.get(key)?.abort()
-    this.#rotations.delete(key)
+    for (const [key, rotation] of this.#rotations)
+      if (!wanted.has(key)) {
+        rotation.abort()
+        this.#rotations.delete(key)
+      }
   }
 
   /** Renews the token of an entry before it expires. */
@@ -184,15 +189,7 @@ class GitlabManager implements Manager {
       from === undefined || until === undefined ? undefined : { obtainedAt: Date.parse(from), expiresAt: Date.parse(until) }
     const isDisabled = entry.runner.feature_flags?.['FF_DISABLE_AUTOMATIC_TOKEN_ROTATION'] === true
     async function rotate(): Promise<void> {
-      const { token, tokenExpiresAt } = await entry.coordinator.resetToken()
-      const now = new Date(Math.floor(clock.now() / 1_000) * 1_000)
-      await changeConfigFile(configFile, (text) =>
-        setRunnerKeys(text, positionOf(text, entry.runner), {
-          token,
-          token_obtained_at: now,
-          token_expires_at: tokenExpiresAt === undefined ? undefined : new Date(tokenExpiresAt),
-        }),
-      )
+      await storeToken(configFile, entry.runner, await entry.coordinator.resetToken(), clock.now())
       log.info({ runner: entry.runner.name }, 'renewed the token of the runner')
     }
     void runRotation({ dates: () => dates, rotate, isDisabled, clock, log }, AbortSignal.any([stop.signal, this.#stop.signal]))
@@ -200,52 +197,69 @@ class GitlabManager implements Manager {
 
   /** Returns the site of an entry. Throws faults of its cluster. */
   async #siteOf(entry: Entry, namespace?: string): Promise<Site> {
-    const section = entry.runner.kubernetes ?? {}
-    const access = await clusterAccess(section, this.#options.env)
-    const name = namespace ?? section.namespace ?? access.namespace
-    const cluster = accessKey(access, section)
-    const key = `${cluster} ${name}`
-    const known = this.#sites.get(key)
+    const cluster = await this.#clusterOf(entry)
+    const name = namespace ?? cluster.namespace
+    const key = `${cluster.key} ${name}`
+    const site = this.#sites.get(key) ?? this.#openSite(cluster.kube, name)
+    this.#sites.set(key, site)
+    return site
+  }
+
+  /** Returns the cluster of an entry. Its access is read once: a kubeconfig may run a login command. A failure is tried again by the next call. */
+  #clusterOf(entry: Entry): Promise<Cluster> {
+    const known = this.#clusters.get(entry)
     if (known !== undefined) return known
-    const { clock, log } = this.#options
-    const kube = this.#kubes.get(cluster) ?? openKube({ access, log, clock, ...QPS })
-    this.#kubes.set(cluster, kube)
-    const opened = Promise.resolve(
-      openSite({
-        kube,
-        namespace: name,
-        systemId: this.systemId,
-        holder: this.#holder,
-        clock,
-        log,
-        isFollowed: (pod) => this.#followed.has(pod),
-        onTaken: (pod) => this.#followed.get(pod)?.abort(),
-        accepts: ({ runner }) => this.#byRunner(runner) !== undefined,
-        onFound: (found) => this.#resume(key, found),
-      }),
-    )
-    this.#sites.set(key, opened)
+    const opened = this.#openCluster(entry)
+    this.#clusters.set(entry, opened)
+    opened.catch(() => this.#clusters.delete(entry))
     return opened
+  }
+
+  async #openCluster({ runner }: Entry): Promise<Cluster> {
+    const section = runner.kubernetes ?? {}
+    const { clock, log, env } = this.#options
+    const access = await clusterAccess(section, env)
+    const key = accessKey(access, section)
+    const kube = this.#kubes.get(key) ?? openKube({ access, log, clock, ...QPS })
+    this.#kubes.set(key, kube)
+    return { key, kube, namespace: section.namespace ?? access.namespace }
+  }
+
+  #openSite(kube: Kube, namespace: string): Site {
+    const { clock, log } = this.#options
+    const site = openSite({
+      kube,
+      namespace,
+      systemId: this.systemId,
+      holder: this.#holder,
+      clock,
+      log,
+      isFollowed: (pod) => this.#runner.isFollowed(pod),
+      onTaken: (pod) => this.#runner.leave(pod),
+      accepts: ({ runner }) => this.#byRunner(runner) !== undefined,
+      onFound: (found) => this.#resume(site, found),
+    })
+    return site
   }
 
   #byRunner(runnerKey: string): Entry | undefined {
     return [...this.#entries.values()].find((entry) => entry.runnerKey === runnerKey)
   }
 
-  #resume(siteKey: string, found: FoundJob): void {
+  #resume(site: Site, found: FoundJob): void {
     const entry = this.#byRunner(found.record.runner)
-    const opened = this.#sites.get(siteKey)
-    if (entry === undefined || opened === undefined || this.#followed.has(found.record.pod)) return
-    this.#followed.set(found.record.pod, new AbortController())
-    const task = opened
-      .then((site) => {
-        const free = this.#feed?.occupy(entry.key)
-        return this.#runner.resume(entry, site, found).finally(() => free?.())
-      })
+    // Another look may have found it at the same time.
+    if (entry === undefined || this.#runner.isFollowed(found.record.pod)) return
+    const free = this.#feed?.occupy(entry.key)
+    const task = this.#runner
+      .resume(entry, site, found)
       .catch((error: unknown) => {
         if (!isAbort(error)) this.#options.log.error({ err: error, job: found.record.jobId }, 'the job cannot be continued')
       })
-      .finally(() => this.#resumed.delete(task))
+      .finally(() => {
+        free?.()
+        this.#resumed.delete(task)
+      })
     this.#resumed.add(task)
   }
 
@@ -283,7 +297,7 @@ class GitlabManager implements Manager {
   }
 
   async #closeSites(): Promise<void> {
-    const sites = await Promise.all(this.#sites.values())
+    const sites = [...this.#sites.values()]
     this.#sites.clear()
     await Promise.all(sites.map((site) => site.close()))
   }
@@ -326,10 +340,4 @@ function limitsOf({ concurrent, check_interval: interval = 0 }: RunnerConfig): {
 function stampOf(file: string): string {
   const stat = statSync(file, { throwIfNoEntry: false })
   return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`
-}
-
-function positionOf(text: string, { url, token }: RunnerSection): number {
-  const position = readConfigText(text).config?.runners.findIndex((runner) => runner.token === token && runner.url === url) ?? -1
-  if (position < 0) throw new Error('the runner is not in the configuration any more')
-  return position
 }

@@ -2,6 +2,9 @@
 import { exposition, probe, serveProbes, type ProbeAnswer, type ProbeServer } from '@windlass/kit'
 import type { Manager, ManagerState } from './manager.ts'
 
+/** Port of the metrics where none is given, as that of the original. */
+export const METRICS_PORT = 9252
+
 /** Serves `/metrics`, `/health/ready` and `/debug/jobs/list` on a port. Rejects if it is in use. */
 export function serveManager(
   manager: Pick<Manager, 'state'>,

@@ -2,7 +2,7 @@
  * One namespace in which pods of jobs run. The manager holds a Lease there. A Lease that has expired tells other managers of the same runner that its jobs have
  * nobody who follows them.
  */
-import { attempt, isAbort, isFault, ticks, type Clock, type Logger } from '@windlass/kit'
+import { aborted, attempt, isAbort, isFault, ticks, type Clock, type Logger } from '@windlass/kit'
 import { openLeadership, type Kube, type KubeObject, type ObjectRef } from '@windlass/kube'
 import { LABELS, NOTES, readNotes, readRecord, type JobRecord, type Note } from './job-record.ts'
 import { openPodWatch, type PodWatch } from './pod-watch.ts'
@@ -176,11 +176,4 @@ export function openSite(options: SiteOptions): Site {
       await Promise.all([own, looking])
     },
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  if (signal.aborted) resolve()
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise
 }

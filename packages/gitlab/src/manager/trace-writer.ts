@@ -48,7 +48,7 @@ export function openTraceWriter(
         return undefined
       }
       const control = Control.parse(JSON.parse(bytes.toString('utf8')))
-      if (control.type === 'end') return resultOf(control.result)
+      if (control.type === 'end') return control.result
       const ms = at / 1_000
       if (control.type === 'stage-end') {
         if (record.hasSections) say(at, sectionEnd(control.name, ms))
@@ -62,12 +62,6 @@ export function openTraceWriter(
       append(format.end())
     },
   }
-}
-
-function resultOf(result: z.infer<typeof Result>): JobResult {
-  if (result.state === 'success') return result
-  const { exitCode, ...rest } = result
-  return { ...rest, ...(exitCode !== undefined && { exitCode }) }
 }
 
 /** Returns the last line of the trace of a job that ended by itself. */

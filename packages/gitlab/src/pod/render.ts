@@ -58,26 +58,15 @@ export function renderPod(options: RenderOptions): Json {
   const { expand } = variables
   const timeoutS = timeoutOf(job)
   const volumes = configuredVolumes(section.volumes, expand)
-  const isBuildsCovered = coversFolder(volumes, options.buildsFolder)
-  const shared: Json[] = [...volumes.mounts, ...(isBuildsCovered ? [] : [{ name: 'repo', mountPath: options.buildsFolder }])]
+  const unlessCovered = (one: string, mountPath: string): Json[] =>
+    coversFolder(volumes, mountPath) ? [] : [{ name: one, mountPath }]
+  const repo = unlessCovered('repo', options.buildsFolder)
+  const shared: Json[] = [...volumes.mounts, ...repo]
   // Services do not see it: it has the scripts of the job with all of its variables.
   const exchanged: Json[] = [...shared, { name: 'exchange', mountPath: EXCHANGE_FOLDER }]
-  const isCacheCovered = coversFolder(volumes, options.cacheFolder)
   // A user that is not root, or a root file system that is only read, cannot make these folders.
-  const ofHelper: Json[] = [
-    ...exchanged,
-    ...(isCacheCovered ? [] : [{ name: 'cache', mountPath: options.cacheFolder }]),
-    ...(coversFolder(volumes, '/tmp') ? [] : [{ name: 'helper-tmp', mountPath: '/tmp' }]),
-  ]
-  const ofBuild: Json[] = [
-    ...exchanged,
-    ...(section.read_only_root_filesystem === true && !coversFolder(volumes, '/tmp')
-      ? [{ name: 'build-tmp', mountPath: '/tmp' }]
-      : []),
-  ]
-  const folders = [...ofHelper, ...ofBuild].flatMap(({ name: one }) =>
-    one === 'cache' || one === 'helper-tmp' || one === 'build-tmp' ? [{ name: one, emptyDir: {} }] : [],
-  )
+  const ofHelper = [...unlessCovered('cache', options.cacheFolder), ...unlessCovered('helper-tmp', '/tmp')]
+  const ofBuild = section.read_only_root_filesystem === true ? unlessCovered('build-tmp', '/tmp') : []
   const services = servicesOf(options)
   const names = nameServices(services.map(({ name: image, alias }) => ({ name: image, alias })))
   const hostNames = names.flatMap((service) => service.hostNames)
@@ -128,17 +117,15 @@ export function renderPod(options: RenderOptions): Json {
         resources: resourcesOf('pod_', (key) => section[key]),
         volumes: [
           ...volumes.volumes,
-          ...(isBuildsCovered ? [] : [{ name: 'repo', emptyDir: {} }]),
-          { name: 'exchange', emptyDir: {} },
-          ...folders,
+          ...[...repo, { name: 'exchange' }, ...ofHelper, ...ofBuild].map(({ name: one }) => ({ name: one, emptyDir: {} })),
           {
             name: 'program',
             secret: { secretName: options.programSecret, items: [{ key: PROGRAM_FILE, path: PROGRAM_FILE }], defaultMode: 0o444 },
           },
         ],
         containers: [
-          buildContainer(options, ofBuild),
-          helperContainer(options, ofHelper),
+          buildContainer(options, [...exchanged, ...ofBuild]),
+          helperContainer(options, [...exchanged, ...ofHelper]),
           ...services.map((service, index) =>
             serviceContainer(options, { service, container: names[index]?.container ?? `svc-${index}`, shared }),
           ),

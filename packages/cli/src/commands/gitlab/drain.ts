@@ -1,5 +1,6 @@
 /** Runs `gitlab drain`: tells managers in a cluster to ask for no more jobs, and waits for those that run. */
 import { text } from 'node:stream/consumers'
+import { METRICS_PORT } from '@windlass/gitlab'
 import { isFault, openLog, systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { accessOf, openKube, type Kube, type ObjectRef } from '@windlass/kube'
@@ -14,7 +15,6 @@ interface DrainOptions {
 
 /** Time between two looks at the jobs. Milliseconds. */
 const LOOK_MS = 2_000
-const PORT = 9252
 const CONTAINER = 'gitlab-runner'
 
 /** Runs the command. */
@@ -29,7 +29,7 @@ export async function drain({ options, out, settings }: Invocation<DrainOptions>
     const pods = await running(kube, namespace, options.selector)
     for (const pod of pods) await inManager(kube, pod, ['/bin/sh', '-c', 'kill -USR2 1'])
     out.note(pods.length === 1 ? '1 manager asks for no more jobs.' : `${pods.length} managers ask for no more jobs.`)
-    const script = askScript(options.port ?? PORT)
+    const script = askScript(options.port ?? METRICS_PORT)
     let silent = 0
     for (let told = ''; ;) {
       const answers = await Promise.all(pods.map((pod) => inManager(kube, pod, ['node', '--input-type=module', '-e', script])))

@@ -6,8 +6,9 @@ import {
   readConfigFile,
   readConfigText,
   removeRunner,
-  setRunnerKeys,
+  runnerPosition,
   shortToken,
+  storeToken,
   systemIdFor,
   type RunnerSection,
 } from '@windlass/gitlab'
@@ -74,14 +75,6 @@ const addressOf = ({ runner, url, token }: Selected): Parameters<typeof withClie
   keyFile: runner['tls-key-file'],
 })
 
-/** Returns the position that a runner has in the file now. Throws `conflict` if another command has removed it. */
-function positionOf(text: string, { url, token }: Selected): number {
-  const { config } = readConfigText(text)
-  const found = config?.runners.findIndex((runner) => runner.token === token && runner.url === url) ?? -1
-  if (found >= 0) return found
-  throw fault('conflict', { message: 'The configuration file has changed in the meantime.', hint: 'Run the command again.' })
-}
-
 /** Runs `gitlab unregister`. A runner that GitLab does not know any more is removed from the file as well. */
 export async function unregister({ options, out, settings }: Invocation<Selection>): Promise<void> {
   const file = fileOf(options, settings)
@@ -97,7 +90,7 @@ export async function unregister({ options, out, settings }: Invocation<Selectio
         throw error
       }
     })
-    await changeConfigFile(file, (text) => removeRunner(text, positionOf(text, selected)))
+    await changeConfigFile(file, (text) => removeRunner(text, runnerPosition(text, selected)))
     out.line(isKnown ? `${label} is unregistered.` : `${label} is removed from ${file}. GitLab does not know it.`)
   }
 }
@@ -118,7 +111,7 @@ export async function verify({ options, out, settings }: Invocation<Selection & 
     if (result.type === 'valid') out.line(`${label} is valid.`)
     else if (result.type === 'unknown') out.line(`${label} could not be verified: ${result.reason.replace(/\.$/, '')}.`)
     else if (options.delete) {
-      await changeConfigFile(file, (text) => removeRunner(text, positionOf(text, selected)))
+      await changeConfigFile(file, (text) => removeRunner(text, runnerPosition(text, selected)))
       out.line(`${label} is not valid, and is removed from ${file}.`)
     } else {
       out.line(`${label} is not valid: GitLab does not know its token.`)
@@ -163,15 +156,8 @@ export async function resetToken({
         throw fault('usage', { message: `${label} has no id in ${file}, which a personal token needs.` })
       return client.resetTokenById(runner.id, personalToken)
     })
-    const { token, tokenExpiresAt } = renewed
-    const now = new Date(Math.floor(systemClock.now() / 1_000) * 1_000)
-    await changeConfigFile(file, (text) =>
-      setRunnerKeys(text, positionOf(text, selected), {
-        token,
-        token_obtained_at: now,
-        token_expires_at: tokenExpiresAt === undefined ? undefined : new Date(tokenExpiresAt),
-      }),
-    )
+    await storeToken(file, selected, renewed, systemClock.now())
+    const { tokenExpiresAt } = renewed
     out.line(`${label} has a new token${tokenExpiresAt === undefined ? '' : `, which expires at ${tokenExpiresAt}`}.`)
   }
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defaultConfigFile, loadConfig, openManager, serveManager, type Manager } from '@windlass/gitlab'
+import { defaultConfigFile, loadConfig, METRICS_PORT, openManager, serveManager, type Manager } from '@windlass/gitlab'
 import { openLog, systemClock, type Logger } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { VERSION, windlassImage } from '@windlass/plan/version'
@@ -110,9 +110,7 @@ function levelOf(level: string | undefined): 'debug' | 'info' | 'warn' | 'error'
 function portOf(address: string | undefined): number | undefined {
   if (address === undefined || address === '') return undefined
   const match = /^(?:.*?:)?(\d{1,5})$/.exec(address)
-  const port = match === null && !address.includes(':') ? DEFAULT_PORT : Number(match?.[1])
+  const port = match === null && !address.includes(':') ? METRICS_PORT : Number(match?.[1])
   if (Number.isInteger(port) && port < 65_536) return port
   throw fault('usage', { message: `"${address}" is not an address to listen on.`, hint: 'Give HOST:PORT, such as :9252.' })
 }
-
-const DEFAULT_PORT = 9252
