@@ -1,0 +1,8 @@
+export { CALL_SERVER, MAX_HEADER_BYTES } from './call-server.ts'
+export type { AnswerHead, CallHead, Exchange, Headers, Meter, Outcome } from './exchange.ts'
+export { headOf, headOfPeer, requestIdOf } from './forwarded.ts'
+export { fromHttp1, fromUpgrade } from './from-http1.ts'
+export { saysWhereFrom } from './headers.ts'
+export { callOverHttp1, type OverHttp1 } from './over-http1.ts'
+export { decodeOnce, isPlainPath } from './plain-path.ts'
+export { permit, refuse, type Refused } from './refuse.ts'
