@@ -1,0 +1,194 @@
+/**
+ * The app-proxy of a GitOps runtime: a service in the cluster that acts for users behind the firewall. It asks the control plane for their rights, keeps their Git
+ * tokens encrypted in the namespace of the runtime, lists what their forge has for them, and commits in their name. Git data does not pass the control plane.
+ */
+import {
+  attempt,
+  fault,
+  readNamedFile,
+  ticks,
+  type Clock,
+  type Logger,
+  type ProxySettings,
+  type ResolveName,
+} from '@windlass/kit'
+import type { Kube } from '@windlass/kube'
+import { createClient, type ClientOptions } from '@windlass/protocol'
+import { openAccess } from './access/access.ts'
+import { removeLeftovers, requireWorkFolder } from './commit/leftovers.ts'
+import { openSlots } from './commit/slots.ts'
+import { openForgeCaller } from './forge/call-forge.ts'
+import { openForgeHosts } from './forge/hosts.ts'
+import { openForgeSession, type ForgeSession } from './forge/session.ts'
+import { browseRoutes } from './http/browse-routes.ts'
+import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
+import { openHttp } from './http/http-server.ts'
+import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
+import { route } from './http/route.ts'
+import { readRuntimeToken, watchRuntimeToken } from './runtime-token.ts'
+import { openGitTokens, type GitToken } from './store/git-tokens.ts'
+import { openIntegrations } from './store/integrations.ts'
+import { deriveStoreKey, openKeyRing } from './store/keys.ts'
+
+/** Commits in progress at once, each with its body in memory and a process of git. */
+const COMMITS = { limit: 6, waiting: 30 }
+/** Maximum time for calls in progress when the process stops. Milliseconds. */
+const DRAIN_MS = 25_000
+/** How often folders of commits that were killed are looked for. Milliseconds. */
+const LEFTOVERS_MS = 3_600_000
+/** Bytes that a commit may fetch. */
+const MAX_FETCH_BYTES = 536_870_912
+
+export interface AppProxyOptions {
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined
+  /** 0: any free port. */
+  readonly port: number
+  /** The control plane. */
+  readonly server: Omit<ClientOptions, 'token'>
+  readonly runtime: string
+  readonly accountId: string
+  readonly tokenFile: string
+  readonly previousTokenFile?: string | undefined
+  /** Random text that is a part of the key of Git tokens. */
+  readonly storeIv: string
+  /** Origins of pages that may call. */
+  readonly origins: readonly string[]
+  readonly kube: Kube
+  readonly namespace: string
+  /** PEM file with the certificate authorities of forges. */
+  readonly forgeCaFile?: string | undefined
+  readonly proxy: ProxySettings
+  /** Resolves names of forges. Default: the operating system. */
+  readonly resolve?: ResolveName | undefined
+  /** True if forges may be at loopback addresses. False in a pod, whose loopback addresses are its own. */
+  readonly mayUseLoopback: boolean
+  /** Folder for temporary repositories. */
+  readonly workFolder: string
+  /** Bytes that a commit may fetch. Default: 512 MiB. */
+  readonly maxFetchBytes?: number | undefined
+  /** Time after a stop in which new calls are still accepted: Kubernetes leads some to a pod that it has already told to stop. Milliseconds. */
+  readonly lingerMs: number
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly version: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface AppProxy extends AsyncDisposable {
+  readonly port: number
+  readonly url: string
+  /** Ends the calls in progress and closes. Safe to call twice. */
+  close(): Promise<void>
+}
+
+/** Starts to listen. Throws `config-invalid` if there is no token or a file cannot be read. */
+export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy> {
+  const { clock, log, kube, namespace, runtime, accountId, storeIv, proxy, forgeCaFile, workFolder } = options
+  await requireWorkFolder(workFolder)
+  const closing = new AbortController()
+  let runtimeToken = readRuntimeToken(options.tokenFile)
+  const previous = options.previousTokenFile === undefined ? [] : [readRuntimeToken(options.previousTokenFile)]
+  const ring = openKeyRing(
+    deriveStoreKey(runtimeToken, storeIv),
+    previous.map((token) => deriveStoreKey(token, storeIv)),
+  )
+  const tokens = openGitTokens({ kube, namespace, ring, log })
+  const integrations = openIntegrations(kube, namespace)
+  const hosts = openForgeHosts({ mayUseLoopback: options.mayUseLoopback, resolve: options.resolve })
+  const forges = openForgeCaller({ hosts, proxy, ca: forgeCaFile === undefined ? undefined : readNamedFile(forgeCaFile) })
+  const access = openAccess({
+    client: createClient(options.server),
+    runtime,
+    accountId,
+    runtimeToken: () => runtimeToken,
+    clock,
+  })
+
+  /** Opens the forge of an integration with the token of the caller. Throws `not-found` and `git-token-missing`. */
+  async function open({
+    params,
+    caller,
+    signal,
+  }: Parameters<CommitParts['open']>[0]): Promise<{ readonly session: ForgeSession; readonly token: GitToken }> {
+    const integration = await requireIntegration(integrations, params.name, caller)
+    const token = await tokens.get(integration, caller.userId)
+    return { session: openForgeSession({ caller: forges, integration, login: token, signal }), token }
+  }
+
+  let isSealed = false
+  let isStopping = false
+  const server = openHttp({
+    access,
+    origins: options.origins,
+    log,
+    closing: closing.signal,
+    problem: () => (isStopping ? 'The app-proxy stops.' : undefined),
+    routes: [
+      route('GET', '/version', {
+        right: 'see-gitops',
+        handle: async () => ({ version: options.version, runtime, platformHost: options.server.url }),
+      }),
+      ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
+      ...browseRoutes(async (call) => (await open(call)).session),
+      ...commitRoutes({
+        open,
+        clock,
+        slots: openSlots(COMMITS),
+        git: {
+          folder: workFolder,
+          path: options.environment['PATH'] ?? '/usr/bin:/bin',
+          proxy,
+          caFile: forgeCaFile,
+          hosts,
+          maxFetchBytes: options.maxFetchBytes ?? MAX_FETCH_BYTES,
+        },
+      }),
+    ],
+  })
+  await server.listen({ host: options.host ?? '127.0.0.1', port: options.port }).catch((error: unknown) => {
+    throw fault('config-invalid', { message: `The app-proxy cannot listen on port ${options.port}.` }, error)
+  })
+  const watching = watchRuntimeToken({ file: options.tokenFile, clock, log, signal: closing.signal }, async (token) => {
+    if (token !== runtimeToken) {
+      ring.rotate(deriveStoreKey(token, storeIv))
+      runtimeToken = token
+      isSealed = false
+      log.info('the token of the runtime has changed')
+    }
+    // Repeated until it succeeds: a crash or an outage in between leaves records of both keys.
+    if (!isSealed) isSealed = (await attempt(log, 'encrypt Git tokens again', () => tokens.reseal())) ?? false
+  })
+  const sweeping = sweep({ folder: workFolder, clock, log, signal: closing.signal })
+  const address = server.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : options.port
+  log.info({ port, runtime }, 'app-proxy listens')
+  const stop = async (): Promise<void> => {
+    isStopping = true
+    if (options.lingerMs > 0) await clock.sleep(options.lingerMs)
+    const abort = (): void => closing.abort(new DOMException('the app-proxy stops', 'AbortError'))
+    // A push that is cut may have an effect that its caller does not learn.
+    const late = setTimeout(abort, DRAIN_MS)
+    await server.close()
+    clearTimeout(late)
+    abort()
+    await Promise.all([watching, sweeping])
+    forges.close()
+  }
+  let stopped: Promise<void> | undefined
+  const close = (): Promise<void> => (stopped ??= stop())
+  return { port, url: `http://${options.host ?? '127.0.0.1'}:${port}`, close, [Symbol.asyncDispose]: close }
+}
+
+interface Sweeping {
+  readonly folder: string
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** Deletes what killed commits have left, now and every hour, until the signal is aborted. */
+async function sweep({ folder, clock, log, signal }: Sweeping): Promise<void> {
+  for await (const _ of ticks(LEFTOVERS_MS, { clock, signal }))
+    await attempt(log, 'folders of killed commits', () => removeLeftovers(folder, clock.now()))
+}

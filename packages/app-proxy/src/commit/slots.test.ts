@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { openSlots } from './slots.ts'
+
+test('at most the limit is in progress, those that wait come in their order, and more are refused', async () => {
+  const slots = openSlots({ limit: 1, waiting: 2 })
+  const order: string[] = []
+  const leaveFirst = await slots.enter()
+  const enter = async (name: string): Promise<() => void> => {
+    const leave = await slots.enter()
+    order.push(name)
+    return leave
+  }
+  const [second, third] = [enter('second'), enter('third')]
+  await expect(slots.enter()).rejects.toMatchObject({ code: 'rate-limited' })
+  expect(order).toEqual([])
+  leaveFirst()
+  leaveFirst()
+  const leaveSecond = await second
+  expect(order).toEqual(['second'])
+  leaveSecond()
+  const leaveThird = await third
+  leaveThird()
+  expect(order).toEqual(['second', 'third'])
+  ;(await slots.enter())()
+})

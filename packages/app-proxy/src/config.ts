@@ -1,0 +1,95 @@
+/** Settings of an app-proxy, from `WINDLASS_APP_PROXY_*` or options of the command. */
+import { tmpdir } from 'node:os'
+import { nodeTransport, proxyFrom, readConfig, splitList } from '@windlass/kit'
+import { accessOf, openKube } from '@windlass/kube'
+import { GitopsRuntimeName, HttpUrl, Id } from '@windlass/protocol'
+import { z } from 'zod'
+import type { AppProxyOptions } from './app-proxy.ts'
+
+/** As long as the router of the runtime. Milliseconds. */
+const LINGER_MS = 3_000
+
+/** An origin as browsers send it: scheme, host and port. */
+const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text
+
+export const AppProxyConfig = z.object({
+  SERVER_URL: HttpUrl.describe('Base URL of the server, the control plane.'),
+  SERVER_CA_PATH: z
+    .string()
+    .optional()
+    .describe('PEM file with certificate authorities for the server, besides the default ones.'),
+  RUNTIME: GitopsRuntimeName.describe('Name of the GitOps runtime.'),
+  ACCOUNT_ID: Id.describe('Id of the account of the runtime. Users of other accounts are refused.'),
+  TOKEN_PATH: z
+    .string()
+    .min(1)
+    .describe(
+      'File with the token of the runtime. It is read again while the app-proxy runs, and Git tokens are encrypted again.',
+    ),
+  PREVIOUS_TOKEN_PATH: z
+    .string()
+    .optional()
+    .describe('File with the token before it, if the token was replaced while the app-proxy did not run.'),
+  STORE_IV: z
+    .string()
+    .min(16)
+    .max(1_000)
+    .describe('Random text of at least 16 characters, a part of the key that encrypts Git tokens. Never change it.'),
+  CORS: z
+    .string()
+    .default('')
+    .transform(splitList)
+    .refine((list) => list.every(isOrigin), 'must be origins such as https://ci.example.com')
+    .describe('Origins of pages that may call the app-proxy, separated by commas. Default: that of SERVER_URL.'),
+  HOST: z.string().default('0.0.0.0').describe('Address to listen on.'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port to listen on; 0 selects a free port.'),
+  NAMESPACE: z.string().optional().describe('Namespace of the runtime. Default: that of the pod or of the kubeconfig.'),
+  KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
+  FORGE_CA_PATH: z
+    .string()
+    .optional()
+    .describe('PEM file with all certificate authorities for forges, for their API and for git. Default: those of the system.'),
+  REPOS_DIR: z
+    .string()
+    .optional()
+    .describe('Folder for repositories while a commit is made. Default: that of the system for temporary files.'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
+})
+export type AppProxyConfig = z.output<typeof AppProxyConfig>
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the settings. Throws `config-invalid` that lists every invalid key. */
+export function readAppProxyConfig(env: Environment): Readonly<AppProxyConfig> {
+  return readConfig(AppProxyConfig, env, 'WINDLASS_APP_PROXY_')
+}
+
+/** Returns the options, with access to the cluster. Proxies come from the standard variables. Throws `config-invalid`. */
+export async function toAppProxyOptions(
+  config: AppProxyConfig,
+  { environment, ...rest }: Pick<AppProxyOptions, 'clock' | 'log' | 'version' | 'environment'>,
+): Promise<AppProxyOptions> {
+  const access = await accessOf(config.KUBECONFIG, { environment, setting: 'WINDLASS_APP_PROXY_KUBECONFIG' })
+  const proxy = proxyFrom(environment)
+  return {
+    ...rest,
+    environment,
+    host: config.HOST,
+    port: config.PORT,
+    server: { url: config.SERVER_URL, transport: nodeTransport({ caFile: config.SERVER_CA_PATH, proxy, connectMs: 5_000 }) },
+    runtime: config.RUNTIME,
+    accountId: config.ACCOUNT_ID,
+    tokenFile: config.TOKEN_PATH,
+    previousTokenFile: config.PREVIOUS_TOKEN_PATH,
+    storeIv: config.STORE_IV,
+    origins: config.CORS.length === 0 ? [new URL(config.SERVER_URL).origin] : config.CORS,
+    kube: openKube({ access, log: rest.log, clock: rest.clock }),
+    namespace: config.NAMESPACE ?? access.namespace,
+    forgeCaFile: config.FORGE_CA_PATH,
+    proxy,
+    // Without a kubeconfig this is a pod.
+    mayUseLoopback: config.KUBECONFIG !== undefined,
+    workFolder: config.REPOS_DIR ?? tmpdir(),
+    lingerMs: LINGER_MS,
+  }
+}

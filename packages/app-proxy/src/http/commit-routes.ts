@@ -1,0 +1,157 @@
+/** The route that commits in the name of a user. */
+import type { RepositoryPlace } from '@windlass/forges'
+import { fault, isFault, openSerial, type Clock } from '@windlass/kit'
+import { z } from 'zod'
+import { commitFiles, type CommitRequest, type FileChange, type OtherCommit, type Signature } from '../commit/commit-files.ts'
+import type { GitSettings } from '../commit/git-environment.ts'
+import { foldersOf, isBranchName, problemOfPath } from '../commit/paths.ts'
+import type { Slots } from '../commit/slots.ts'
+import { readList } from '../forge/browse.ts'
+import type { ForgeSession } from '../forge/session.ts'
+import type { GitToken } from '../store/git-tokens.ts'
+import { ByName, RepoName } from './fields.ts'
+import { route, type Call, type Route } from './route.ts'
+
+const MAX_CHANGES = 100
+const MAX_CONTENT_BYTES = 5_242_880
+const MAX_BODY_BYTES = 12_582_912
+
+const Path = z.string().superRefine((path, context) => {
+  const problem = problemOfPath(path)
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: `the path ${problem}` })
+})
+
+const CommitInput = z
+  .strictObject({
+    repo: RepoName,
+    branch: z.string().refine(isBranchName, 'must be the name of a branch'),
+    /** The first line is the subject. */
+    message: z
+      .string()
+      .max(65_536)
+      .refine((text) => text.trim() !== '' && text.isWellFormed() && !text.includes('\0'), 'must be a message'),
+    files: z
+      .array(
+        z.strictObject({
+          path: Path,
+          content: z.string(),
+          encoding: z.enum(['utf8', 'base64']).default('utf8'),
+        }),
+      )
+      .max(MAX_CHANGES)
+      .default([]),
+    deletes: z.array(Path).max(MAX_CHANGES).default([]),
+    /** The commit from which the files were loaded. */
+    base: z
+      .string()
+      .regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'must be the full hash of a commit')
+      .optional(),
+  })
+  .superRefine(({ files, deletes }, context) => {
+    const paths = [...files.map(({ path }) => path), ...deletes]
+    const known = new Set(paths)
+    const add = (message: string): void => context.addIssue({ code: 'custom', path: ['files'], message })
+    if (paths.length === 0) add('must have at least one file to write or delete')
+    if (paths.length > MAX_CHANGES) add(`must have at most ${MAX_CHANGES} files to write or delete`)
+    if (known.size < paths.length) add('must name each path once')
+    if (paths.some((path) => foldersOf(path).some((folder) => known.has(folder)))) add('must not have a file inside another file')
+  })
+
+export interface CommitParts {
+  /** Opens the forge with the token of the caller. */
+  readonly open: (
+    call: Pick<Call<{ name: string }, unknown, unknown>, 'params' | 'caller' | 'signal'>,
+  ) => Promise<{ readonly session: ForgeSession; readonly token: GitToken }>
+  readonly git: Omit<GitSettings, 'signal'>
+  readonly slots: Slots
+  readonly clock: Clock
+}
+
+export function commitRoutes({ open, git, slots, clock }: CommitParts): Route[] {
+  const branches = openSerial()
+  return [
+    route('POST', '/git-integrations/{name}/commits', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      body: CommitInput,
+      maxBodyBytes: MAX_BODY_BYTES,
+      slots,
+      async handle(call) {
+        const { repo, branch, message, base } = call.body
+        const changes = toChanges(call.body)
+        const { session, token } = await open(call)
+        const { browser, integration } = session
+        await requirePush(session, repo)
+        const home = integration.url.replace(/\/+$/, '')
+        const host = new URL(home).hostname
+        const account = { url: home + browser.clonePath(repo), username: browser.gitUser(token), token: token.token }
+        const request: CommitRequest = {
+          branch,
+          message,
+          changes,
+          base,
+          lastChange: (path, revision) => findLastChange(session, { repo, ref: revision, path }),
+          confirm: call.confirm,
+          author: signatureOf(token, host),
+          time: Math.floor(clock.now() / 1000),
+        }
+        const settings = { ...git, signal: call.signal }
+        // Commits to one branch would only refuse each other.
+        const result = await branches.run(`${account.url} ${branch}`, () => commitFiles(account, settings, request))
+        return { ...result, branch, url: home + browser.commitPath(repo, result.revision) }
+      },
+    }),
+  ]
+}
+
+type Input = z.output<typeof CommitInput>
+
+/** Returns the changes with their bytes. Throws `request-invalid` for base64 that is not valid, and `file-too-large`. */
+function toChanges({ files, deletes }: Input): FileChange[] {
+  const written = files.map(({ path, content, encoding }): FileChange => {
+    const bytes = Buffer.from(content, encoding)
+    const isWhole = encoding === 'base64' ? bytes.toString('base64') === content : content.isWellFormed()
+    if (!isWhole) throw fault('request-invalid', { message: `The content of "${path}" is not valid ${encoding}.` })
+    if (bytes.byteLength > MAX_CONTENT_BYTES)
+      throw fault('file-too-large', { message: `"${path}" is larger than ${MAX_CONTENT_BYTES} bytes.` })
+    return { path, content: bytes }
+  })
+  return [...written, ...deletes.map((path): FileChange => ({ path, content: undefined }))]
+}
+
+/** The forge knows before git does whether the user may push, and says it in a form that is the same for all forges. */
+async function requirePush(session: ForgeSession, repo: string): Promise<void> {
+  const { canPush } = await session.one(session.browser.repository(repo))
+  if (canPush !== false) return
+  throw fault('forbidden', {
+    message: `The owner of the Git token may not push to "${repo}".`,
+    hint: 'Ask an owner of the repository for the right to write.',
+    right: 'git-push',
+  })
+}
+
+/** Asks the forge for the last commit that changed a path. Undefined if it does not say: the message about a conflict must not fail for it. */
+async function findLastChange(session: ForgeSession, place: RepositoryPlace): Promise<OtherCommit | undefined> {
+  const found = await readList(session, session.browser.commits(place), undefined).catch((error: unknown) => {
+    if (isFault(error)) return undefined
+    throw error
+  })
+  const last = found?.items[0]
+  if (last === undefined) return undefined
+  return { revision: last.revision, author: last.author ?? '', subject: (last.message.split('\n')[0] ?? '').slice(0, 200) }
+}
+
+/** Returns the author. What the forge says of its user may be anything. */
+function signatureOf({ login, name, email }: GitToken, host: string): Signature {
+  const user = cleaned(login) || 'unknown'
+  return { name: cleaned(name ?? '') || user, email: cleaned(email ?? '') || `${user}@users.noreply.${host}` }
+}
+
+/** Git takes these characters out of names and addresses, and refuses what is empty then. */
+function cleaned(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}<>]/gu, '')
+    .replaceAll(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g, '')
+    .slice(0, 200)
+}

@@ -1,0 +1,3 @@
+export { readRouterConfig, RouterConfig, toRouterOptions } from './config.ts'
+export { serveRouterMetrics } from './health.ts'
+export { startRouter, type Router, type RouterOptions } from './router.ts'
