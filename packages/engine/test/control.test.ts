@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { newId } from '@windlass/kit'
+import { newId, systemClock, type Clock } from '@windlass/kit'
 import { image } from './support/images.ts'
 import { startCuttableProxy } from './support/cuttable-proxy.ts'
 import { runPipeline, testDocker } from './support/run-pipeline.ts'
@@ -43,12 +43,22 @@ steps:
 
 test('kills a step that ignores TERM after the grace period', async () => {
   const cancel = new AbortController()
+  // The grace period ends once the step has heard TERM, however long that takes.
+  const heard = Promise.withResolvers<void>()
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => (ms === 437_000 ? heard.promise : systemClock.sleep(ms, signal)),
+  }
   const result = await runPipeline(
     "version: '1.0'\nsteps:\n  deaf: {image: $SHELL, entry_point: [sh, -c], cmd: ['trap \"echo heard\" TERM; echo begun; while true; do sleep 0.1; done']}\n",
     {
       cancel: cancel.signal,
-      input: { limits: { stepLogBytes: 1e9, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 500 } },
-      onOutput: (_, text) => text.includes('begun') && cancel.abort(),
+      clock,
+      input: { limits: { stepLogBytes: 1e9, buildLogBytes: 1e9, heartbeatMs: 10_000, stopGraceMs: 437_000 } },
+      onOutput(_, text) {
+        if (text.includes('begun')) cancel.abort()
+        if (text.includes('heard')) heard.resolve()
+      },
     },
   )
   expect(result.status('deaf')).toBe('terminated')

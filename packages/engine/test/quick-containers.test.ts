@@ -9,9 +9,9 @@ import { isLong } from '../../../e2e/support/long.ts'
 import { openDocker, type Docker } from '../src/index.ts'
 import type { ContainerSpec } from '../src/docker/containers.ts'
 import { runContainer } from '../src/containers/run-container.ts'
-import { image } from './support/images.ts'
+import { shellSpec } from './support/shell-spec.ts'
 
-const CONTAINERS = isLong ? 600 : 80
+const CONTAINERS = isLong ? 600 : 40
 const AT_ONCE = 4
 
 let docker: Docker
@@ -32,15 +32,7 @@ async function outputOf(through: Docker, spec: Partial<ContainerSpec>, input?: U
   const run = {
     docker: through,
     clock: systemClock,
-    spec: {
-      image: image('shell'),
-      environment: [],
-      labels: {},
-      mounts: [],
-      network: 'none',
-      stdin: input !== undefined,
-      ...spec,
-    },
+    spec: shellSpec({ stdin: input !== undefined, ...spec }),
     onOutput: async (parts: readonly { readonly bytes: Buffer }[]) => void output.push(...parts.map(({ bytes }) => bytes)),
     signal: new AbortController().signal,
     graceMs: 1_000,
@@ -131,7 +123,7 @@ test('treats an attachment that ends before its container as a lost daemon', asy
   const address = server.address()
   const through = await openDocker({ env: { DOCKER_HOST: `tcp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}` } })
   try {
-    const command = ['sh', '-c', 'echo expected; sleep 5; echo lost']
+    const command = ['sh', '-c', 'echo expected; sleep 1000; echo lost']
     await expect(outputOf(through, { command })).rejects.toMatchObject({ code: 'docker-unreachable' })
   } finally {
     through.close()

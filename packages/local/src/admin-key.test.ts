@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiClient } from '@windlass/client'
+import { fault } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { findAdminKey } from './admin-key.ts'
 
@@ -27,4 +28,15 @@ test('asks for the key again if its file could not be written, or was left empty
   expect(codes).toEqual([{ code: 'CODE' }, { code: 'CODE' }])
   expect([await readFile(keyFile, 'utf8'), (await stat(keyFile)).mode & 0o777]).toEqual(['id.secret\n', 0o600])
   expect(await readdir(join(folder, 'later'))).toEqual(['admin.token'])
+})
+
+test('makes a key for a restored database, whose keys are not at hand, and refuses the database of another server', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-admin-'))
+  const [keyFile, codeFile] = [join(folder, 'admin.token'), join(folder, 'bootstrap.code')]
+  const bootstrap = (): Promise<never> => Promise.reject(fault('bootstrap-closed'))
+  const closed = { server: { bootstrap } } as unknown as ApiClient
+  await expect(findAdminKey(closed, { keyFile, codeFile })).rejects.toMatchObject({ code: 'unauthenticated' })
+  const recover = async (): Promise<string> => 'id.recovered'
+  expect(await findAdminKey(closed, { keyFile, codeFile, recover })).toBe('id.recovered')
+  expect(await readFile(keyFile, 'utf8')).toBe('id.recovered\n')
 })

@@ -9,14 +9,18 @@ export async function readKeyFile(file: string): Promise<string | undefined> {
   return text.trim() === '' ? undefined : text.trim()
 }
 
+export interface AdminKeyOptions {
+  readonly keyFile: string
+  readonly codeFile: string
+  /** Creates a key for a database that has an admin, such as a restored one. Undefined: the database is not that of this folder. */
+  readonly recover?: (() => Promise<string>) | undefined
+}
+
 /**
  * Returns the key of the first admin from its file, or creates the admin with the code of the server. The code returns the same key until its first
  * use, so a start that could not write the file can be repeated.
  */
-export async function findAdminKey(
-  anonymous: ApiClient,
-  { keyFile, codeFile }: { keyFile: string; codeFile: string },
-): Promise<string> {
+export async function findAdminKey(anonymous: ApiClient, { keyFile, codeFile, recover }: AdminKeyOptions): Promise<string> {
   const kept = await readKeyFile(keyFile)
   if (kept !== undefined) return kept
   const code = (await readFile(codeFile, 'utf8').catch(() => '')).trim()
@@ -26,6 +30,11 @@ export async function findAdminKey(
     return token
   } catch (error) {
     if (!isFault(error, 'bootstrap-closed')) throw error
+    if (recover !== undefined) {
+      const token = await recover()
+      writePrivateFile(keyFile, `${token}\n`, { replace: true })
+      return token
+    }
     throw fault(
       'unauthenticated',
       {

@@ -51,7 +51,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const { dataDir, clock, log, environment } = options
   await using stack = new AsyncDisposableStack()
   // Imported lazily, because local runs need neither, and loading the server takes a quarter of a second.
-  const [{ dockerExecutor, startAgent }, { BOOTSTRAP_CODE_FILE, startServer }] = await Promise.all([
+  const [{ dockerExecutor, startAgent }, { BOOTSTRAP_CODE_FILE, createRecoveryKey, startServer }] = await Promise.all([
     import('@windlass/agent'),
     import('@windlass/server'),
   ])
@@ -72,6 +72,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     (await findAdminKey(openClient({ url: server.url, transport }), {
       keyFile: join(serverDir, ADMIN_TOKEN_FILE),
       codeFile: join(serverDir, BOOTSTRAP_CODE_FILE),
+      ...(databaseUrl === undefined && { recover: async () => (await createRecoveryKey(server.app)).token }),
     }))
   const admin = openClient({ url: server.url, token: adminKey, transport })
   const agentToken = await prepareAgent(admin, join(dataDir, 'agent.token'))
@@ -103,15 +104,14 @@ async function prepareAgent(admin: ApiClient, tokenFile: string): Promise<string
   return token
 }
 
-/** Creates the agent. Replaces an existing one, because its token is lost. */
+/** Creates the agent. An existing one gets a new token, because the old one is lost, and finds out what became of its attempts. */
 async function createAgent(admin: ApiClient): Promise<{ token: string }> {
   const body = { name: LOCAL_RUNTIME, runtimes: [LOCAL_RUNTIME] }
   try {
     return await admin.agents.create(body)
   } catch (error) {
     if (!isFault(error, 'conflict')) throw error
-    await admin.agents.delete(LOCAL_RUNTIME)
-    return admin.agents.create(body)
+    return admin.agents.renewToken(LOCAL_RUNTIME)
   }
 }
 

@@ -41,12 +41,17 @@ export interface FolderStepTypes {
  */
 export function readStepTypeFolder({ folder, documentPath }: StepTypeLocation): FolderStepTypes {
   const place = folder ?? join(documentPath === undefined ? '.' : dirname(documentPath), STEP_TYPE_FOLDER)
-  const manifests = listManifests(place, { mustExist: folder !== undefined })
+  const hint = folder === undefined ? undefined : 'Specify the folder of step types with --step-types.'
+  const manifests = listManifests(place, { hint })
   const catalog = joinCatalogs(catalogOf(manifests.flatMap(({ entry }) => entry ?? [])), BUILT_IN_CATALOG)
-  const warnings = manifests.flatMap(({ file, problem, isOfLanguage }) =>
-    problem === undefined || isOfLanguage ? [] : toWarning(file, problem),
-  )
+  const warnings = manifests.flatMap(({ file, problems, isOfLanguage }) => (isOfLanguage ? [] : toWarning(file, problems)))
   return { catalog, warnings }
+}
+
+/** `code` is undefined for a file that is not read. */
+export interface ManifestProblem extends Pick<Diagnostic, 'line' | 'message'> {
+  readonly code?: Diagnostic['code']
+  readonly hint?: string
 }
 
 /** A manifest of a step catalog. */
@@ -59,14 +64,17 @@ export interface FolderManifest {
   readonly entry: CatalogEntry | undefined
   /** True for a type of the language, which a catalog may list, with or without steps. */
   readonly isOfLanguage: boolean
-  /** Why the manifest cannot be used. */
-  readonly problem: Pick<Diagnostic, 'line' | 'message'> | undefined
+  /** Why the manifest cannot be used. Empty if it can. */
+  readonly problems: readonly ManifestProblem[]
 }
 
-/** Reads all manifests of step types below a folder, sorted by path. Follows no links. Throws as `readStepTypeFolder` does. */
-export function listManifests(folder: string, { mustExist }: { readonly mustExist: boolean }): FolderManifest[] {
+/**
+ * Reads all manifests of step types below a folder, sorted by path. Follows no links. `hint` is for a folder that does not exist; without one, such a folder is
+ * empty. Throws as `readStepTypeFolder` does.
+ */
+export function listManifests(folder: string, { hint }: { readonly hint: string | undefined }): FolderManifest[] {
   let total = 0
-  return listYamlFiles(folder, { mustExist, hint: 'Specify the folder of step types with --step-types.' }).flatMap((file) => {
+  return listYamlFiles(folder, { hint }).flatMap((file) => {
     const manifest = readFile(file)
     total += manifest?.text.length ?? 0
     if (total > MAX_TOTAL_BYTES) throw folderTooLarge(folder, `manifests of more than ${MAX_TOTAL_BYTES / MAX_BYTES} MiB`)
@@ -74,11 +82,13 @@ export function listManifests(folder: string, { mustExist }: { readonly mustExis
   })
 }
 
-function toWarning(file: string, { line, message }: Pick<Diagnostic, 'line' | 'message'>): Diagnostic[] {
+/** Returns a warning with the first problem of a manifest. Its hint says how to see the others. */
+function toWarning(file: string, [first, ...more]: readonly ManifestProblem[]): Diagnostic[] {
+  if (first === undefined) return []
+  const { line, message } = first
   const place = { file, line, column: 1, endLine: line, endColumn: 1 }
-  return [
-    { ...place, severity: 'warning', code: 'step-type', message: `the step type is left out: ${message}`, hint: '', path: '' },
-  ]
+  const hint = more.length === 0 ? '' : `It has ${more.length} more: \`windlass validate ${file}\`.`
+  return [{ ...place, severity: 'warning', code: 'step-type', message: `the step type is left out: ${message}`, hint, path: '' }]
 }
 
 /** Returns undefined for a file that is no manifest. */
@@ -88,11 +98,11 @@ function readFile(file: string): FolderManifest | undefined {
     const { size } = statSync(file)
     if (size > MAX_BYTES)
       return KIND.test(readHead(file))
-        ? { ...none, problem: { line: 1, message: `it is larger than ${MAX_BYTES} bytes` } }
+        ? { ...none, problems: [{ line: 1, message: `it is larger than ${MAX_BYTES} bytes` }] }
         : undefined
     return readManifest({ file, text: readFileSync(file, 'utf8') })
   } catch (error) {
-    return { ...none, problem: { line: 1, message: error instanceof Error ? error.message : String(error) } }
+    return { ...none, problems: [{ line: 1, message: error instanceof Error ? error.message : String(error) }] }
   }
 }
 
@@ -111,8 +121,14 @@ function readManifest(source: { readonly file: string; readonly text: string }):
   const { manifest, problems, name = '' } = readStepType(source)
   if (manifest === undefined && !isStepType(source)) return undefined
   const isOfLanguage = isLanguageType(name)
-  const problem = problems.find(({ severity }) => severity === 'error')
+  const errors = problems.filter(({ severity }) => severity === 'error')
   const isUsable = manifest !== undefined && !isOfLanguage
   const entry = isUsable ? { name: manifest.name, version: manifest.version, text: source.text } : undefined
-  return { ...source, label: entry === undefined ? name : `${entry.name}:${entry.version}`, entry, isOfLanguage, problem }
+  return {
+    ...source,
+    label: entry === undefined ? name : `${entry.name}:${entry.version}`,
+    entry,
+    isOfLanguage,
+    problems: errors,
+  }
 }

@@ -11,19 +11,17 @@ export const MAX_TOTAL_BYTES = 32 * MAX_BYTES
 const SKIPPED_FOLDERS = ['.git', 'node_modules']
 
 export interface YamlFolder {
-  /** False: a folder that does not exist has no files. */
-  readonly mustExist: boolean
-  /** Hint for a folder that does not exist. */
-  readonly hint: string
+  /** Hint for a folder that does not exist. Without one, such a folder has no files. */
+  readonly hint: string | undefined
 }
 
 /** Lists the YAML files below a folder, sorted by path. Follows no links. Throws `file-not-found`, and `usage` if the folder is too large. */
-export function listYamlFiles(folder: string, { mustExist, hint }: YamlFolder): string[] {
+export function listYamlFiles(folder: string, { hint }: YamlFolder): string[] {
   const files: string[] = []
   const folders = [folder]
   let seen = 0
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    for (const entry of readFolder(next, mustExist && next === folder ? hint : undefined)) {
+    for (const entry of readFolder(next, next === folder ? hint : undefined)) {
       seen += 1
       if (seen > MAX_ENTRIES) throw folderTooLarge(folder, `more than ${MAX_ENTRIES} files`)
       const path = join(next, entry.name)

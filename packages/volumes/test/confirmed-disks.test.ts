@@ -4,6 +4,7 @@ import { openDiskPool, type DiskPool } from '../src/pool/disk.ts'
 import { hostPathDisks } from '../src/pool/maker.ts'
 import { Claim, requestOf } from '../src/pool/request.ts'
 import type { DiskClaim } from '../src/pool/claim.ts'
+import type { Volume } from '../src/pool/volume.ts'
 import { ModelCluster } from './model/cluster.ts'
 
 const signal = new AbortController().signal
@@ -35,6 +36,12 @@ test('admits a disk that another process has changed meanwhile, and leaves its s
   expect(await replaced.bind('pvc-2')).toMatchObject({ reused: false })
 })
 
+test('says why a disk is new by the disks that were there when none was chosen, not by those known before', async () => {
+  const model = openModel({ known: () => [] })
+  await model.bind('pvc-1')
+  expect(await model.bind('pvc-2')).toMatchObject({ reused: false, whyNew: 'No disk fits: 1 in use.' })
+})
+
 interface Model {
   readonly cluster: ModelCluster
   bind(name: string): ReturnType<DiskPool['bind']>
@@ -42,11 +49,16 @@ interface Model {
   volumes(): ReturnType<ModelCluster['list']>
 }
 
-/** Opens a cluster whose calls are carried out at once. `onMake` runs while a disk is created, `onPatched` after its claim was patched. */
+/**
+ * Opens a cluster whose calls are carried out at once. `onMake` runs while a disk is created, `onPatched` after its claim was patched. `known` returns the disks
+ * of a watch.
+ */
 function openModel({
   onMake,
   onPatched,
+  known,
 }: {
+  known?: () => readonly Volume[]
   onMake?: (model: Model) => void
   onPatched?: (model: Model, volume: ReturnType<ModelCluster['list']>[number]) => void
 } = {}): Model {
@@ -70,6 +82,7 @@ function openModel({
       },
     },
     clock: cluster.clock(caller),
+    known,
     maker: {
       async make(claim, abort) {
         interfere?.(model)

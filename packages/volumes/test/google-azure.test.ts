@@ -9,7 +9,7 @@ import { NOTE } from '../src/pool/notes.ts'
 import { Volume } from '../src/pool/volume.ts'
 import { openFakeCloud } from '../../../e2e/support/fake-cloud.ts'
 
-const signal = AbortSignal.timeout(60_000)
+const { signal } = new AbortController()
 const wanted: Parameters<Backend['make']>[0] = {
   key: '0123456789ab',
   sizeBytes: 2 ** 34,

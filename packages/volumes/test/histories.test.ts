@@ -1,10 +1,11 @@
-/** The invariants of the pool under thousands of random histories, and mutants that must violate them. */
+/** The invariants of the pool under many random histories, and mutants that must violate them. */
 import type { Kube } from '@windlass/kube'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { isLong } from '../../../e2e/support/long.ts'
 import { playHistory, type Act, type Mutant, type Outcome } from './model/history.ts'
 
-const HISTORIES = 2_000
+const HISTORIES = isLong ? 2_000 : 600
 /** A mutant is caught within this number of histories. */
 const MUTANT_HISTORIES = 400
 

@@ -1,6 +1,6 @@
 /** Finds or pulls the images of steps, and pulls images of later steps ahead of time. */
 import { defined, isFault, retry, type Clock, type Logger } from '@windlass/kit'
-import type { StepImage } from '@windlass/plan'
+import { isUnreached, type StepImage } from '@windlass/plan'
 import type { RegistryAccess } from '@windlass/protocol'
 import type { ImageClaims } from '../clean/image-claims.ts'
 import { isDiskFull, isImageGone } from '../docker/containers.ts'
@@ -231,7 +231,7 @@ export function pullHint(message: string, name: string): string {
   const registry = name.includes('/') ? (name.split('/')[0] ?? name) : name
   if (/x509|certificate|server gave HTTP response to HTTPS client/i.test(message))
     return `The Docker daemon does not trust ${registry}: add the CA of that registry to the daemon, or list it in \`insecure-registries\`.`
-  if (/no such host|dial tcp|i\/o timeout|Client\.Timeout|TLS handshake timeout|server misbehaving/i.test(message))
+  if (isUnreached(message))
     return `The Docker daemon does not reach the registry: check the host in the image name, and the network and DNS of the daemon.`
   return 'Check the name and the tag; for a private registry add a registry context and name it in `registry_context`.'
 }

@@ -1,6 +1,7 @@
 /** Follows the containers of a composition: their output line by line, and their exit codes. */
 import { isFault, sentences } from '@windlass/kit'
 import type { StepPart } from '../attempt/context.ts'
+import { passOn, type Passing } from '../containers/pass-on.ts'
 import { refusalStatus, type Attachment } from '../docker/containers.ts'
 import type { OutputPart } from '../docker/demux.ts'
 import { ContainerLines } from './container-lines.ts'
@@ -20,6 +21,8 @@ export interface Followed {
 
 export interface Following {
   readonly all: readonly Followed[]
+  /** Resolves when the exit codes and the last output of the containers that have ended by now are known, at the latest after two seconds. */
+  settle(): Promise<void>
   /** Detaches from the containers; later output is lost. Resolves when nothing is being written anymore. */
   stop(): Promise<void>
 }
@@ -32,6 +35,9 @@ export interface FollowOptions {
 
 /** Delay before checking a container again that closed its output or may be restarted by its policy. Milliseconds. */
 const POLL_MS = 100
+
+/** Longest wait for what a container that has ended printed last. One that was never started has no end. Milliseconds. */
+const SETTLE_MS = 2_000
 
 /** Attaches to all containers. Must be called before they start, so that no output is lost. */
 export async function followContainers(
@@ -50,6 +56,9 @@ export async function followContainers(
   )
   return {
     all,
+    async settle() {
+      await Promise.all(all.filter(({ exitCode }) => exitCode === undefined).map((one) => settle(one, part)))
+    },
     async stop() {
       stopping.abort()
       await Promise.allSettled(all.map(({ ended }) => ended))
@@ -86,11 +95,22 @@ async function follow(options: Follow): Promise<Followed> {
   }
 }
 
+/** Waits for the end of a container that the daemon knows and that was not read yet. */
+async function settle({ container, ended }: Followed, { context }: FollowOptions['part']): Promise<void> {
+  const state = await context.docker.inspectContainer(container.id).catch(() => undefined)
+  if (state === undefined || state.isRunning) return
+  const over = new AbortController()
+  const late = context.clock.sleep(SETTLE_MS, over.signal).catch(() => undefined)
+  await Promise.race([ended.catch(() => undefined), late])
+  over.abort()
+}
+
 /** Reads until the container has ended permanently. Attaches again if its restart policy restarts it. */
 async function pump({ container, lines, part, write, stopping }: Follow, first: Attachment): Promise<number> {
   const { docker, clock } = part.context
   for (let attachment: Attachment | undefined = first; ;) {
-    if (attachment !== undefined) await read(attachment, { lines, write, stopping })
+    if (attachment !== undefined)
+      await read({ docker, clock, id: container.id, attachment, write: (parts) => write(lines.push(parts)) }, stopping)
     stopping.throwIfAborted()
     const state = await docker.inspectContainer(container.id).catch(unlessGone)
     if (state === undefined || !state.isRunning) {
@@ -103,21 +123,19 @@ async function pump({ container, lines, part, write, stopping }: Follow, first: 
   }
 }
 
-async function read(
-  attachment: Attachment,
-  { lines, write, stopping }: Pick<Follow, 'lines' | 'write' | 'stopping'>,
-): Promise<void> {
+async function read(passing: Passing, stopping: AbortSignal): Promise<void> {
+  const { attachment } = passing
   const close = (): void => attachment.close()
   stopping.addEventListener('abort', close, { once: true })
   try {
     if (stopping.aborted) return
-    for await (const parts of attachment.output) await write(lines.push(parts))
+    await passOn(passing)
   } catch (error) {
     // Closing the connection in the middle of a frame looks like a lost daemon.
     if (!stopping.aborted || !isFault(error, 'docker-unreachable')) throw error
   } finally {
     stopping.removeEventListener('abort', close)
-    attachment.close()
+    close()
   }
 }
 

@@ -3,13 +3,14 @@ import { fault, type Clock } from '@windlass/kit'
 import { isTransientStart, type Attachment, type ContainerSpec } from '../docker/containers.ts'
 import type { OutputPart } from '../docker/demux.ts'
 import type { Docker } from '../docker/docker.ts'
+import { passOn } from './pass-on.ts'
 import type { StepUsage, UsageMeter } from './usage.ts'
 
 export interface ContainerRun {
   readonly docker: Docker
   readonly clock: Clock
   readonly spec: ContainerSpec
-  /** Takes output in order. The container is blocked while it waits. */
+  /** Takes output in order. The container is paused while it waits. */
   readonly onOutput: (parts: readonly OutputPart[], signal?: AbortSignal) => Promise<void>
   /** Aborted to stop the container: TERM, `graceMs`, KILL. */
   readonly signal: AbortSignal
@@ -84,7 +85,7 @@ async function attach(run: ContainerRun, { id, ended }: { id: string; ended: Abo
   ])
   const [attachment, { exited }] = await unlessAborted(opened, signal)
   exited.catch(() => undefined)
-  const pumped = pump(attachment, run)
+  const pumped = pump(id, attachment, run)
   pumped.catch(() => undefined)
   return { id, attachment, exited, pumped }
 }
@@ -116,9 +117,10 @@ class Ending {
   }
 }
 
-async function pump(attachment: Attachment, { onOutput, signal }: ContainerRun): Promise<void> {
-  for await (const parts of attachment.output)
-    await onOutput(parts, signal.aborted ? AbortSignal.timeout(LAST_OUTPUT_MS) : signal)
+function pump(id: string, attachment: Attachment, { docker, clock, onOutput, signal }: ContainerRun): Promise<void> {
+  const write = (parts: readonly OutputPart[]): Promise<void> =>
+    onOutput(parts, signal.aborted ? AbortSignal.timeout(LAST_OUTPUT_MS) : signal)
+  return passOn({ docker, clock, id, attachment, write })
 }
 
 interface Running {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '@windlass/kit'
 import type { TerminalShape } from '@windlass/protocol'
 import type { Docker } from '../docker/docker.ts'
-import type { TerminalSize } from '../docker/execs.ts'
+import type { Exec, TerminalSize } from '../docker/execs.ts'
 import { Masker, type Automaton } from '../output/mask.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import { BIN_PATH } from '../attempt/paths.ts'
@@ -37,7 +37,7 @@ export interface TerminalOptions {
 
 /** Starts a shell, or the command of `shape`, in a container. Throws `docker-refused`. */
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  const { docker, container, shape } = options
+  const { docker, clock, container, shape } = options
   const shell = await findShell(docker, container, options.shell)
   const exec = await docker.execTerminal(container, {
     command: shape.command === undefined ? shell : [...shell, '-c', shape.command],
@@ -47,7 +47,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   const { promise: ended, resolve, reject } = Promise.withResolvers<number>()
   ended.catch(() => undefined)
   const output = show(exec.terminal, options, async () => {
-    const code = await exec.exitCode()
+    const code = await exitCodeOf(exec, clock)
     if (code === undefined) reject(new Error('the terminal connection was lost'))
     else resolve(code)
   })
@@ -59,6 +59,18 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     },
     resize: (size) => exec.resize(size),
     ended,
+  }
+}
+
+/** How long the daemon may take to notice the end of a process after that of its output. Milliseconds. */
+const EXIT_NEWS_MS = 5_000
+const EXIT_POLL_MS = 50
+
+/** Returns the exit code of a process whose output has ended. Undefined if it runs on, so that the connection was lost. */
+async function exitCodeOf(exec: Exec, clock: Clock): Promise<number | undefined> {
+  for (const until = clock.monotonic() + EXIT_NEWS_MS; ; await clock.sleep(EXIT_POLL_MS)) {
+    const code = await exec.exitCode()
+    if (code !== undefined || clock.monotonic() >= until) return code
   }
 }
 

@@ -34,8 +34,12 @@ export interface ContainerSpec {
   /** `bridge`, `none` or `container:<id>`. */
   readonly network: string
   readonly hostname?: string | undefined
+  /** Names and their addresses in `/etc/hosts`. Containers that join the network of this one have them as well. */
+  readonly hosts?: Readonly<Record<string, string>> | undefined
   /** Additional capabilities. They also disable the system call filters and the masking of `/proc`. */
   readonly capabilities?: readonly string[] | undefined
+  /** All rights on the machine of the daemon, for Docker in Docker. */
+  readonly privileged?: boolean | undefined
   /** Run a small init as first process, which forwards signals and reaps. */
   readonly init?: boolean | undefined
   /** Standard input is open and closes after the first attachment. */
@@ -116,6 +120,10 @@ export interface Containers {
   listContainers(labels: readonly string[]): Promise<readonly ListedContainer[]>
   /** Sends a signal. Ignores containers that do not run. */
   killContainer(id: string, name: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** Freezes the processes of a container. Throws `docker-refused`: 409 if it does not run or is paused, others if the daemon cannot do that. */
+  pauseContainer(id: string): Promise<void>
+  /** Lets the processes of a container go on. Ignores containers that are not paused. */
+  unpauseContainer(id: string): Promise<void>
   /** Sends the stop signal of the image, and KILL after `graceMs` (whole seconds). Ignores containers that do not run. */
   stopContainer(id: string, graceMs: number): Promise<void>
   /** Kills and removes a container with its anonymous volumes. Ignores missing containers. */
@@ -186,6 +194,9 @@ export function containerCalls(http: DockerHttp, clock: Clock = systemClock): Co
           timeoutMs: graceMs + SHORT_CALL_MS,
         }),
       ),
+    pauseContainer: (id) => http.done('POST', `/containers/${id}/pause`),
+    // 500: older daemons answer so for a container that is not paused.
+    unpauseContainer: (id) => ignoring([404, 409, 500], http.done('POST', `/containers/${id}/unpause`)),
     killContainer: (id, name) => ignoring([404, 409], http.done('POST', `/containers/${id}/kill`, { query: { signal: name } })),
     removeContainer: (id) => removeContainer(http, { id, clock }),
     putArchive: (id, path, archive, signal) =>
@@ -339,6 +350,8 @@ function toDocker(spec: ContainerSpec): object {
     HostConfig: {
       Mounts: spec.mounts.map(toDockerMount),
       NetworkMode: spec.network,
+      ...(spec.hosts !== undefined && { ExtraHosts: Object.entries(spec.hosts).map(([name, address]) => `${name}:${address}`) }),
+      ...(spec.privileged === true && { Privileged: true }),
       ...(spec.init === true && { Init: true }),
       ...(spec.capabilities !== undefined && {
         CapAdd: spec.capabilities,

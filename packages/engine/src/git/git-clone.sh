@@ -99,13 +99,13 @@ take_over() {
   # Written only by git, but read as folder names (alternates).
   rm -rf "$old/objects/info"
   # Left by a killed git.
-  find "$old/objects" -name '*.lock' -type f -delete
+  find "$old/objects" -name '*.lock' -type f -exec rm -f {} +
   for part in packed-refs refs/heads refs/remotes refs/tags shallow index; do
     if [[ -e $old/$part && ! -L $old/$part ]]; then
       rm -rf "${GIT_DIR:?}/$part" && cp -R --no-dereference "$old/$part" "$GIT_DIR/$part" || return 1
     fi
   done
-  find "$GIT_DIR/refs" \( -type l -o -name '*.lock' \) -delete
+  find "$GIT_DIR/refs" \( -type l -o -name '*.lock' \) -exec rm -f {} +
   # Tags come only from the remote, unless tags are not fetched.
   [[ $SKIP_TAGS == true ]] || git for-each-ref --format='delete %(refname)' refs/tags | git update-ref --stdin || return 1
   # An index with entries marked as unchanged would hide changes.

@@ -136,7 +136,15 @@ async function writeAttempt(journal: Journal<EngineEvent>): Promise<void> {
 async function beat(target: TestServer, until: number): Promise<void> {
   const end = new AbortController()
   const { client } = target
-  const lease = keepLease({ client, clock: eager, log: silentLog, signal: end.signal, everyMs: 1000, describe: () => ({}) })
+  const lease = keepLease({
+    client,
+    clock: eager,
+    log: silentLog,
+    signal: end.signal,
+    everyMs: 1000,
+    describe: () => ({}),
+    hasEnd: () => false,
+  })
   const enough = (async () => {
     while (target.calls.filter((path) => path.endsWith('/heartbeat')).length < until) await systemClock.sleep(2)
   })()

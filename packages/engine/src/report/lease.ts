@@ -18,19 +18,22 @@ export interface HeartbeatOptions extends LeaseOptions {
   readonly everyMs: number
   /** Returns the next heartbeat. */
   readonly describe: () => Heartbeat
+  /** Whether the end of the attempt is written. A refusal after that may follow from this end, and only the drain knows whether the server has taken it. */
+  readonly hasEnd: () => boolean
 }
 
 /**
- * Sends heartbeats until `signal` is aborted. Rejects if the server reports the end of the attempt (`endsWork`). After any other response or a
- * failure, the next heartbeat is sent as usual: only the server ends the lease.
+ * Sends heartbeats until `signal` is aborted. If the server reports the end of the attempt (`endsWork`), it rejects, or resolves if the end is written. After any
+ * other response or a failure, the next heartbeat is sent as usual: only the server ends the lease.
  */
-export async function keepLease({ client, clock, log, signal, everyMs, describe }: HeartbeatOptions): Promise<void> {
+export async function keepLease({ client, clock, log, signal, everyMs, describe, hasEnd }: HeartbeatOptions): Promise<void> {
   const server = engineCalls(client)
   for await (const _ of ticks(everyMs, { clock, signal, jitter: 0.1 })) {
     try {
       await server.heartbeat(describe(), { signal, timeoutMs: everyMs })
     } catch (error) {
       if (signal.aborted) return
+      if (endsWork('attempt', error) && hasEnd()) return
       if (endsWork('attempt', error)) throw error
       log.debug({ err: error }, 'heartbeat failed')
     }

@@ -11,6 +11,16 @@ import { nodeTransport, silentLog, systemClock as clock } from '@windlass/kit'
 import { createClient, EventBatch, Heartbeat, type EngineEvent } from '@windlass/protocol'
 import { endLostAttempt, openReport, type Report } from './report.ts'
 
+const STALE = JSON.stringify({
+  type: 'urn:windlass:fault:attempt-stale',
+  title: 'Stale',
+  status: 409,
+  code: 'attempt-stale',
+  detail: 'The attempt has ended.',
+  message: 'The attempt has ended.',
+  requestId: 'r',
+})
+
 const left: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const undo of left.splice(0).toReversed()) await undo()
@@ -19,12 +29,14 @@ afterEach(async () => {
 interface TestServer {
   /** Streams whose frames are refused for now. All others are accepted. */
   readonly refused: Set<string>
+  /** With `holdsEnd`, the end of the attempt is stored and not answered; heartbeats that follow it are refused. */
+  holdsEnd: boolean
   readonly beats: Heartbeat[]
   readonly events: EngineEvent[]
   readonly spoolDir: string
   readonly logs: Map<string, string>
   /** Opens the report of a process on the spool. */
-  open(): Promise<{ report: Report; stop: () => Promise<void> }>
+  open(): Promise<{ report: Report; failures: readonly unknown[]; stop: () => Promise<void> }>
 }
 
 async function openTestServer(): Promise<TestServer> {
@@ -32,6 +44,7 @@ async function openTestServer(): Promise<TestServer> {
   left.push(() => rmSync(spoolDir, { recursive: true, force: true }))
   const state = {
     refused: new Set<string>(),
+    holdsEnd: false,
     beats: [] as Heartbeat[],
     events: [] as EngineEvent[],
     logs: new Map<string, string>(),
@@ -41,11 +54,18 @@ async function openTestServer(): Promise<TestServer> {
       const body = await buffer(request)
       const stream = decodeURIComponent(String(request.headers['x-windlass-stream'] ?? ''))
       if (state.refused.has(stream)) return void response.writeHead(503).end()
+      const isOver = state.events.some(({ type }) => type === 'attempt.finished')
+      if (request.url?.endsWith('/heartbeat') && isOver) {
+        state.holdsEnd = false
+        return void response.writeHead(409, { 'content-type': 'application/problem+json' }).end(STALE)
+      }
       if (request.url?.endsWith('/heartbeat')) state.beats.push(Heartbeat.parse(JSON.parse(body.toString())))
       if (request.url?.endsWith('/events')) {
         const known = state.events.at(-1)?.seq ?? 0
         state.events.push(...EventBatch.parse(JSON.parse(body.toString())).events.filter(({ seq }) => seq > known))
       }
+      while (state.holdsEnd && request.url?.endsWith('/events') && state.events.some(({ type }) => type === 'attempt.finished'))
+        await clock.sleep(5)
       const before = state.logs.get(stream) ?? ''
       const isNext = Number(request.headers['x-windlass-offset']) === before.length
       if (isNext) state.logs.set(stream, before + body.toString())
@@ -62,7 +82,8 @@ async function openTestServer(): Promise<TestServer> {
   const client = createClient({ url: `http://127.0.0.1:${port}`, token: 't', transport: nodeTransport() })
   const open: TestServer['open'] = async () => {
     const end = new AbortController()
-    const onFailed = (): void => undefined
+    const failures: unknown[] = []
+    const onFailed = (error: unknown): void => void failures.push(error)
     const common = { client, spoolDir, spoolBytes: 1e9, heartbeatMs: 20, clock, log: silentLog }
     const report = await openReport({ ...common, signal: end.signal, onFailed })
     const stop = async (): Promise<void> => {
@@ -70,9 +91,9 @@ async function openTestServer(): Promise<TestServer> {
       await report.journal.close()
     }
     left.push(() => end.abort())
-    return { report, stop }
+    return { report, failures, stop }
   }
-  return { ...state, spoolDir, open }
+  return Object.assign(state, { spoolDir, open })
 }
 
 async function until(is: () => boolean): Promise<void> {
@@ -136,4 +157,23 @@ test('reserves space for the end of the attempt', async () => {
   const { stop } = await server.open()
   expect(statSync(join(server.spoolDir, 'journal', 'reserve')).size).toBeGreaterThan(100_000)
   await stop()
+})
+
+test('a heartbeat that is refused because the end has arrived does not fail the report', async () => {
+  const server = await openTestServer()
+  const { report, failures } = await server.open()
+  server.holdsEnd = true
+  report.journal.append({ type: 'attempt.finished', outcome: { status: 'success' }, streams: {} })
+  // The end is answered after a heartbeat was refused.
+  await report.drain.finish()
+  expect(server.holdsEnd).toBe(false)
+  expect(failures).toEqual([])
+})
+
+test('a heartbeat that is refused while the attempt runs fails the report', async () => {
+  const server = await openTestServer()
+  const { failures } = await server.open()
+  server.events.push({ type: 'attempt.finished', outcome: { status: 'error' }, streams: {}, seq: 1, at: 1 })
+  await until(() => failures.length > 0)
+  expect(failures).toMatchObject([{ code: 'attempt-stale' }])
 })

@@ -38,10 +38,14 @@ export async function openReport(options: ReportOptions): Promise<Report> {
   const { client, clock, log, signal, onFailed, heartbeatMs: everyMs } = options
   const lease: LeaseOptions = { client, clock, log, signal }
   let opened: Journal<EngineEvent> | undefined
+  let hasEnd = false
   const describe = (): Heartbeat => (opened === undefined ? {} : spooledOf(opened))
-  keepLease({ ...lease, everyMs, describe }).catch(onFailed)
-  const journal = await openAttemptJournal(options)
+  keepLease({ ...lease, everyMs, describe, hasEnd: () => hasEnd }).catch(onFailed)
+  const journal = await openAttemptJournal(options, (event) => {
+    hasEnd ||= event.type === 'attempt.finished'
+  })
   opened = journal
+  hasEnd ||= endOf(journal) !== undefined
   const drain = startDrain({ journal, sink: serverSink(client), clock, log, signal })
   drain.failed.catch(onFailed)
   return { lease, journal, drain }
@@ -50,16 +54,27 @@ export async function openReport(options: ReportOptions): Promise<Report> {
 /** Space for the end of an attempt, which has about 130 bytes for each log stream. */
 const END_BYTES = 262_144
 
-async function openAttemptJournal({ spoolDir, clock, log, spoolBytes, metrics }: ReportOptions): Promise<Journal<EngineEvent>> {
+async function openAttemptJournal(
+  { spoolDir, clock, log, spoolBytes, metrics }: ReportOptions,
+  onAppend: (event: EngineEvent) => void,
+): Promise<Journal<EngineEvent>> {
   return openJournal<EngineEvent>({
     dir: join(spoolDir, 'journal'),
     clock,
     limitBytes: spoolBytes,
     reserveBytes: END_BYTES,
     decode: readSpooled,
-    onAppend: metrics === undefined ? undefined : (event) => metrics.observe(event),
+    onAppend: (event) => {
+      onAppend(event)
+      metrics?.observe(event)
+    },
     onFull: (full) => log.warn({ full }, full ? 'spool is full, steps are blocked' : 'spool has space again'),
   })
+}
+
+/** Returns the end of the attempt, if it is written and the server has not acknowledged it. */
+function endOf(journal: Journal<EngineEvent>): Extract<EngineEvent, { type: 'attempt.finished' }> | undefined {
+  return journal.nextEvents(Infinity).findLast((event) => event.type === 'attempt.finished')
 }
 
 const RESTARTED: AttemptOutcome = {
@@ -75,7 +90,7 @@ const RESTARTED: AttemptOutcome = {
  */
 export async function endLostAttempt(report: Report, signal: AbortSignal): Promise<AttemptOutcome | undefined> {
   const { journal } = report
-  const known = journal.nextEvents(Infinity).findLast((event) => event.type === 'attempt.finished')
+  const known = endOf(journal)
   if (known !== undefined) return known.outcome
   while (!journal.isDrained() && !signal.aborted) await journal.changed(journal.version, signal)
   await catchUp(report, signal)

@@ -26,8 +26,8 @@ export interface SetOptions {
 
 export interface RunningSet {
   readonly serviceNetwork: ServiceNetwork
-  /** Describes failed services with their last lines. Empty if none failed. */
-  explain(): string
+  /** Describes failed services with their last lines, also those that have ended just now. Empty if none failed. */
+  explain(): Promise<string>
   /** Ends the output, then stops and removes everything in the background. */
   stop(): Promise<void>
 }
@@ -67,7 +67,10 @@ export async function startServices(part: StepPart, options: SetOptions): Promis
     parts.project = project
     const following = await followContainers(project.containers, { part, write: (pieces) => options.log.write(pieces) })
     parts.following = following
-    const explain = (): string => describeFailures(following.all)
+    const explain = async (): Promise<string> => {
+      await following.settle()
+      return describeFailures(following.all)
+    }
     try {
       await project.start(part.signal)
       await awaitReady(part, { ...options, serviceNetwork, following })

@@ -38,7 +38,7 @@ test('memory far from its limit is not named, and the hint of the step comes fir
   const usage = { memoryPeakBytes: GIB, memoryLimitBytes: 2 * GIB }
   expect(texts({ step: failed('exit-code', { usage, hint: 'Run it with -v.' }) })).toEqual([
     'Run it with -v.',
-    'The command itself failed; its last lines are above.',
+    'The command itself failed. Its output says why.',
   ])
 })
 

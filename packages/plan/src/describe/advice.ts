@@ -2,6 +2,7 @@
 import { REASONS } from '../lists.ts'
 import { formatDuration } from '../duration.ts'
 import { isReason, type DescribedStep } from './describe-build.ts'
+import { isUnreached } from './unreached.ts'
 import { formatBytes, type ShownUsage } from './usage.ts'
 
 /** Facts about a failed step and its surroundings. Absent facts leave out the advice that needs them. */
@@ -30,7 +31,7 @@ const QUARTER = GIBIBYTE / 4
 type Rule = (facts: AdviceFacts) => Advice | undefined
 
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
-  'exit-code': [() => ({ text: 'The command itself failed; its last lines are above.' }), closeToLimit],
+  'exit-code': [() => ({ text: 'The command itself failed. Its output says why.' }), closeToLimit],
   'out-of-memory': [moreMemory],
   timeout: [longerTimeout],
   'image-not-found': [knownRegistries],
@@ -87,7 +88,8 @@ function longerTimeout({ usualMs }: AdviceFacts): Advice {
   }
 }
 
-function knownRegistries({ registries }: AdviceFacts): Advice {
+function knownRegistries({ step, registries }: AdviceFacts): Advice | undefined {
+  if (isUnreached(step.message ?? '')) return undefined
   if (registries === undefined)
     return { text: 'Check the name and tag of the image, and that a registry context has a login for it.' }
   if (registries.length === 0)

@@ -42,8 +42,8 @@ const STATES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the state of a build, such as `failed after 3 m 04 s: step unit_tests: exit code 1`, `waits: The pipeline reached its limit of concurrent
- * builds (place 2, 1 of 1 by #812)` or `runs unit_tests, 3 of 9 steps have ended`.
+ * Returns the state of a build, such as `failed after 3 m 04 s: step unit_tests: exit code 1`, `waits: The pipeline runs at most 1 build at once
+ * (place 2, behind #812)` or `runs unit_tests, 3 of 9 steps done`.
  */
 export function describeBuild(build: DescribedBuild): string {
   // A newer server may end builds with a status that this version does not know.
@@ -62,15 +62,21 @@ function describeOpen(build: DescribedBuild): string {
     return `${describeRunning(build.progress)}${build.waiting?.reason === 'debugger' ? `: ${withoutStop(REASONS.debugger.text)}` : ''}`
   if (state !== undefined) return why === undefined ? state : `${state}: ${why}`
   const details = formatWaiting(build.waiting)
-  const cause = why === undefined ? '' : `: ${withoutStop(why)}`
-  return `waits${cause}${details === '' ? '' : ` (${details})`}`
+  return `waits${causeOf(why)}${details === '' ? '' : ` (${details})`}`
+}
+
+/** `: The pipeline reached its limit`, or ` for approval of "release"` for a cause that says so itself. */
+function causeOf(why: string | undefined): string {
+  if (why === undefined) return ''
+  const [, rest] = /^Waiting( for .*)$/s.exec(why) ?? []
+  return withoutStop(rest ?? `: ${why}`)
 }
 
 function describeRunning(progress: ShownProgress | undefined): string {
   if (progress === undefined) return 'runs'
   const { current, done, total, failed } = progress
-  const ended = `${done} of ${plural(total, 'step')} ${done === 1 ? 'has' : 'have'} ended`
-  return `runs${current === undefined ? '' : ` ${current}`}, ${ended}${failed > 0 ? `, ${failed} failed` : ''}`
+  const named = current === undefined ? '' : ` ${current}`
+  return `runs${named}, ${done} of ${total} steps done${failed > 0 ? `, ${failed} failed` : ''}`
 }
 
 /** Returns how long a build ran until its end; undefined before it. Milliseconds. */

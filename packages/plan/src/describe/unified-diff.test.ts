@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -39,19 +39,30 @@ test('git applies the difference of random texts, and it is no longer than that 
   const text = (): string =>
     Array.from({ length: random(30) }, () => `${'abcd'[random(4)]}\n`).join('') + (random(4) === 0 ? 'end' : '')
   const size = (patch: string): number => patch.split('\n').filter((line) => /^[-+](?![-+]{2} )/.test(line)).length
+  const pairs = Array.from({ length: 60 }, () => [text(), text()] as const).filter(
+    ([before, after]) => before !== after && before !== '' && after !== '',
+  )
   try {
-    for (let n = 0; n < 60; n += 1) {
-      const [before, after] = [text(), text()]
-      if (before === after || before === '' || after === '') continue
-      writeFileSync(join(folder, 'f'), before)
-      writeFileSync(join(folder, 'g'), after)
-      const patch = unifiedDiff(before, after, { before: 'a/f', after: 'b/f' })
-      writeFileSync(join(folder, 'p'), patch)
-      expect(git('apply', '--check', 'p').stderr).toBe('')
-      git('apply', 'p')
-      expect(git('diff', '--no-index', 'f', 'g').stdout).toBe('')
-      writeFileSync(join(folder, 'f'), before)
-      expect(size(patch)).toBeLessThanOrEqual(size(git('diff', '--no-index', '--minimal', 'f', 'g').stdout))
+    for (const [place, of] of [
+      ['before', 0],
+      ['after', 1],
+      ['patched', 0],
+    ] as const) {
+      mkdirSync(join(folder, place))
+      for (const [n, pair] of pairs.entries()) writeFileSync(join(folder, place, `${n}`), pair[of])
+    }
+    const patches = pairs.map(([before, after], n) => unifiedDiff(before, after, { before: `a/${n}`, after: `b/${n}` }))
+    writeFileSync(join(folder, 'p'), patches.join(''))
+    expect(git('apply', '--directory', 'patched', 'p').stderr).toBe('')
+    for (const [n, [, after]] of pairs.entries()) expect(readFileSync(join(folder, 'patched', `${n}`), 'utf8')).toBe(after)
+    // Of all files at once: one part for each.
+    const ofGit = git('diff', '--no-index', '--minimal', 'before', 'after')
+      .stdout.split(/^diff --git /m)
+      .slice(1)
+    expect(ofGit).toHaveLength(pairs.length)
+    for (const part of ofGit) {
+      const n = Number(/^a\/before\/(\d+) /.exec(part)?.[1])
+      expect(size(patches[n] ?? '')).toBeLessThanOrEqual(size(part))
     }
   } finally {
     rmSync(folder, { recursive: true })

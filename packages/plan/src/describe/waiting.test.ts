@@ -8,8 +8,9 @@ const holder = (number: number): NonNullable<Wait['holders']>[number] => ({
 
 test('shows the place and the builds that hold the limit', () => {
   const waiting: Wait = { place: 2, used: 3, limit: 3, holders: [holder(7), holder(9)] }
-  expect(formatWaiting(waiting)).toBe('place 2, 3 of 3 by #7 #9 …')
-  expect(formatWaiting({ ...waiting, used: 2, limit: 2 })).toBe('place 2, 2 of 2 by #7 #9')
+  expect(formatWaiting(waiting)).toBe('place 2, behind #7 #9 …')
+  expect(formatWaiting({ ...waiting, place: 1, used: 2, limit: 2 })).toBe('next, behind #7 #9')
+  expect(formatWaiting({ place: 4, used: 2, limit: 2 })).toBe('place 4, 2 of 2 run')
   expect(formatWaiting({})).toBe('')
 })
 
@@ -22,6 +23,6 @@ test('shows the progress with failures and the current step', () => {
 test('says that the debugger holds a running build', () => {
   const progress = { total: 3, done: 1, failed: 0, current: 'unit_tests' }
   const build = { status: 'running', progress, waiting: { reason: 'debugger' } }
-  expect(describeBuild(build)).toBe('runs unit_tests, 1 of 3 steps has ended: The step is stopped in the debugger')
-  expect(describeBuild({ ...build, waiting: undefined })).toBe('runs unit_tests, 1 of 3 steps has ended')
+  expect(describeBuild(build)).toBe('runs unit_tests, 1 of 3 steps done: The step is stopped in the debugger')
+  expect(describeBuild({ ...build, waiting: undefined })).toBe('runs unit_tests, 1 of 3 steps done')
 })

@@ -20,18 +20,24 @@ export function formatProgress(progress: ShownProgress | undefined): string {
   return [`${done}/${total}`, failed > 0 ? `(${failed} failed)` : '', current ?? ''].filter((part) => part !== '').join(' ')
 }
 
-/** `place 2, 1 of 1 by #812`; empty if nothing is known beyond the reason. */
+/** `next, behind #812`, `place 2, 3 of 3 run`; empty if nothing is known beyond the reason. */
 export function formatWaiting(waiting: Wait | undefined): string {
   if (waiting === undefined) return ''
-  const { place, used, limit } = waiting
-  const parts = [place === undefined ? '' : `place ${place}`]
-  if (used !== undefined && limit !== undefined) parts.push(`${used} of ${limit}${formatHolders(waiting)}`)
+  const { place, used, limit, holders = [] } = waiting
+  const parts = [place === undefined ? '' : place === 1 ? 'next' : `place ${place}`]
+  if (holders.length > 0) parts.push(`behind ${numbersOf(waiting)}`)
+  else if (used !== undefined && limit !== undefined) parts.push(`${used} of ${limit} run`)
   return parts.filter((part) => part !== '').join(', ')
 }
 
 /** ` by #812 #815`, with `…` if more builds hold the limit; empty if none is known. */
-export function formatHolders({ holders = [], used = 0 }: Pick<Wait, 'holders' | 'used'>): string {
-  if (holders.length === 0) return ''
+export function formatHolders(held: Held): string {
+  return (held.holders ?? []).length === 0 ? '' : ` by ${numbersOf(held)}`
+}
+
+type Held = Pick<Wait, 'holders' | 'used'>
+
+function numbersOf({ holders = [], used = 0 }: Held): string {
   const numbers = holders.map(({ number }) => `#${number}`)
-  return ` by ${numbers.join(' ')}${used > holders.length ? ' …' : ''}`
+  return `${numbers.join(' ')}${used > holders.length ? ' …' : ''}`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BUILTIN_VARIABLES, builtinVariables, gitVariables, toDockerTag } from './builtin-variables.ts'
+import { BUILTIN_VARIABLES, builtinVariables, gitVariables, isGitVariable, toDockerTag } from './builtin-variables.ts'
 
 const git = {
   repoOwner: 'me',
@@ -43,6 +43,24 @@ test('escapes quotes in a commit message, and all special characters in the esca
   const { CF_COMMIT_MESSAGE, CF_COMMIT_MESSAGE_ESCAPED } = gitVariables(git)
   expect(CF_COMMIT_MESSAGE).toBe('Don\\\'t say \\"no\\" $HOME\nsecond line')
   expect(CF_COMMIT_MESSAGE_ESCAPED).toBe('Don\\\'t say \\"no\\" \\$HOME\\nsecond line')
+})
+
+test('knows the variables that come from a Git event', () => {
+  const pullRequest = {
+    action: 'a',
+    id: '1',
+    number: '1',
+    target: 't',
+    headBranch: 'h',
+    headCommit: 'c',
+    labels: 'l',
+    title: 't',
+  }
+  const comment = { comment: 'c', commentAuthor: 'a', merged: true, mergedCommit: 'm' }
+  const release = { name: 'n', tag: 't', id: '1', isPrerelease: false }
+  const all = gitVariables({ ...git, baseBranch: 'b', pullRequest: { ...pullRequest, ...comment }, release })
+  expect(Object.keys(BUILTIN_VARIABLES).filter(isGitVariable).toSorted()).toEqual(Object.keys(all).toSorted())
+  expect(isGitVariable('CF_REPO_SIZE')).toBe(false)
 })
 
 test('sets no variable for an unknown fact', () => {

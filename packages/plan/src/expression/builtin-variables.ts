@@ -131,6 +131,12 @@ export function isProtectedVariable(name: string): boolean {
   return PROTECTED.has(name)
 }
 
+/** Returns true for a built-in variable about a repository or one of its events. A build that no Git trigger starts may not have it. */
+export function isGitVariable(name: string): boolean {
+  const isAbout = /^CF_(?:REPO|BRANCH|BASE_BRANCH|REVISION|SHORT_REVISION|COMMIT|PULL_REQUEST|RELEASE|PRERELEASE)(?:_|$)/
+  return Object.hasOwn(BUILTIN_VARIABLES, name) && isAbout.test(name)
+}
+
 /** Returns the variables of level `system` for a build. None of them is secret; the engine adds the tokens and the volume name. */
 export function builtinVariables(facts: BuildFacts): Record<string, string> {
   return defined({

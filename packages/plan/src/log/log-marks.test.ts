@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { growth, LINEAR } from '../../test/cpu-time.ts'
 import { LogMarker, MAX_FOLDS, MAX_PROBLEMS, NO_MARKS, type LogMarksState } from './log-marks.ts'
 
 const FOLDER = new URL('../../test/log-corpus/', import.meta.url)
@@ -110,16 +111,9 @@ test('the number of marks is limited', () => {
 })
 
 test('hostile lines take linear time', () => {
-  // Processor time, because others share the processor. Milliseconds.
-  const timeOf = (part: string, length: number): number =>
-    Math.min(
-      ...Array.from({ length: 3 }, () => {
-        const before = process.cpuUsage()
-        marksOf(`${part.repeat(length / part.length)}error fail\n`)
-        return process.cpuUsage(before).user / 1_000
-      }),
-    )
-  // Eight times the text takes 64 times as long if the time is quadratic.
   for (const part of ['error: ', '1:1: ', '( ', 'a.', '> ', '../', '[ERROR] ', ' › ', '::group::', 'x(1,1,1,', 'A\u00A0', '/'])
-    expect(timeOf(part, 80_000), part).toBeLessThan(30 * Math.max(timeOf(part, 10_000), 5))
+    expect(
+      growth(10_000, (length) => void marksOf(`${part.repeat(length / part.length)}error fail\n`)),
+      part,
+    ).toBeLessThan(LINEAR)
 })

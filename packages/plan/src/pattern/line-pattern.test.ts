@@ -83,7 +83,7 @@ test('finds the same lines and the same first starts as the native engine', () =
         }
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   )
 })
 

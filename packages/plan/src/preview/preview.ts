@@ -5,6 +5,8 @@ import type { BuildContext } from '../graph/outcome.ts'
 import type { HookMoment, Plan, PlanStep, ServiceSet } from '../plan.ts'
 import { previewImages, subjectOf } from './preview-subject.ts'
 import type { PreviewImage } from './preview-subject.ts'
+import { previewUnresolved } from './preview-unresolved.ts'
+import type { PreviewUnresolved } from './preview-unresolved.ts'
 import { previewVariables } from './preview-variables.ts'
 import type { PreviewVariable } from './preview-variables.ts'
 import { exportersOf, forecast } from './preview-when.ts'
@@ -18,6 +20,7 @@ import type { StepState } from '../state/snapshot.ts'
 import { substitute } from '../expression/substitute.ts'
 
 export type { PreviewImage } from './preview-subject.ts'
+export type { PreviewUnresolved } from './preview-unresolved.ts'
 export type { PreviewVariable } from './preview-variables.ts'
 
 /** `runs`: if nothing before it fails; `depends`: on results of steps, see `on`; `fails`: its condition is invalid. */
@@ -52,6 +55,8 @@ export interface Preview {
   readonly stages: readonly string[]
   readonly steps: readonly PreviewStep[]
   readonly variables: readonly PreviewVariable[]
+  /** Variables that have no value before the build starts. Absent if there are none. */
+  readonly unresolved?: readonly PreviewUnresolved[] | undefined
   readonly images: readonly PreviewImage[]
   /** Services of the whole build. */
   readonly services: readonly string[]
@@ -77,11 +82,17 @@ export function previewPlan(plan: Plan, context: BuildContext = {}): Preview {
     if (judged.forecast === 'skipped') steps[node.name] = { ...PENDING, status: 'skipped' }
     known.set(node, describe(node, scope, judged))
   }
+  const unresolved = previewUnresolved(plan, {
+    steps: nodes.map((node) => ({ step: node.step, parts: partsOf(node, known) })),
+    scopeOf: (step) => scopes(step === undefined ? {} : { step }),
+    exporters,
+  })
   return {
     mode: plan.mode,
     stages: plan.stages,
     steps: [...known.values()],
     variables: previewVariables(plan, scopes({})),
+    ...(unresolved.length > 0 && { unresolved }),
     images: previewImages(
       plan,
       nodes.filter(({ name }) => steps[name]?.status !== 'skipped').map(({ step }) => step),
@@ -89,6 +100,14 @@ export function previewPlan(plan: Plan, context: BuildContext = {}): Preview {
     ),
     services: serviceNames(plan.services),
   }
+}
+
+/** Returns the parts of a step that a build would read: only the condition of a skipped step, and nothing inside it. */
+function partsOf(node: Node, known: ReadonlyMap<Node, PreviewStep>): unknown[] {
+  const { step, owner } = node
+  if (owner !== undefined && known.get(owner)?.forecast === 'skipped') return []
+  if (known.get(node)?.forecast === 'skipped') return [step.when]
+  return [step.when, step.title, step.timeout, step.action, step.services]
 }
 
 type Judged = Pick<PreviewStep, 'forecast' | 'because' | 'on'>

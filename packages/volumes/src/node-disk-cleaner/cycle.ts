@@ -20,6 +20,8 @@ export interface CycleOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
+  /** True while nothing may be removed. It may change during a check. */
+  readonly isPaused?: () => boolean
 }
 
 /** Result of the check of a disk. */
@@ -27,7 +29,8 @@ type Result = 'removed' | 'marked' | 'kept'
 
 /** Checks the disks once, and removes some until the use is below the target. Returns the number of removed disks. */
 export async function runCycle(options: CycleOptions): Promise<number> {
-  const { config, signal } = options
+  const { config, signal, isPaused } = options
+  const mustStop = (): boolean => signal.aborted || isPaused?.() === true
   for (const path of await readAside(config.PARENT_DIR)) await deleteAside(path, signal)
   const folders = await readFolders(config.PARENT_DIR, config.DIR_PATTERN)
   const marked = folders.filter((folder) => isDue(folder, config.GRACE_SECONDS, nowSeconds(options)))
@@ -35,10 +38,10 @@ export async function runCycle(options: CycleOptions): Promise<number> {
   if (marked.length === 0 && !isFull) return 0
   const volumes = await volumesByPath(options)
   let removed = 0
-  for (const folder of marked) if ((await consider(options, folder, volumes)) === 'removed') removed += 1
+  for (const folder of marked) if (!mustStop() && (await consider(options, folder, volumes)) === 'removed') removed += 1
   if (!isFull) return removed
   for (const folder of byLastUse(folders)) {
-    if (signal.aborted || !isOver(await readUse(config.PARENT_DIR), limits(config, 'target'))) break
+    if (mustStop() || !isOver(await readUse(config.PARENT_DIR), limits(config, 'target'))) break
     const result = await consider(options, folder, volumes)
     if (result === 'removed') removed += 1
     // In a dry run the use never falls.

@@ -1,20 +1,9 @@
 /** Keeps the file system of the disks of a node from filling up: checks them every minute, and serves metrics and probes. */
-import { attempt, type Clock, type Logger, probe, serveProbes, ticks } from '@windlass/kit'
-import type { Kube } from '@windlass/kube'
+import { attempt, probe, serveProbes, ticks } from '@windlass/kit'
 import type { NodeDiskCleanerConfig } from './config.ts'
-import { runCycle } from './cycle.ts'
+import { runCycle, type CycleOptions } from './cycle.ts'
 import { readFolders, readUse } from './folders.ts'
 import { metricsText } from './metrics.ts'
-
-export interface CleanerOptions {
-  readonly config: NodeDiskCleanerConfig
-  readonly kube: Kube
-  readonly clock: Clock
-  readonly log: Logger
-  readonly signal: AbortSignal
-  /** True while nothing may be removed. */
-  readonly isPaused?: () => boolean
-}
 
 export interface NodeDiskCleaner {
   /** Port of metrics and probes. */
@@ -27,7 +16,7 @@ export interface NodeDiskCleaner {
 const MISSED = 3
 
 /** Starts the cleaner. Resolves when it listens. */
-export async function startNodeDiskCleaner(options: CleanerOptions): Promise<NodeDiskCleaner> {
+export async function startNodeDiskCleaner(options: CycleOptions): Promise<NodeDiskCleaner> {
   const { config, clock, log } = options
   const counts = { removed: 0, lookedAt: clock.monotonic() }
   const probes = await serveProbes(config.PORT, async (path) => {
@@ -41,7 +30,7 @@ export async function startNodeDiskCleaner(options: CleanerOptions): Promise<Nod
   return { port: probes.port, ended }
 }
 
-async function loop(options: CleanerOptions, counts: { removed: number; lookedAt: number }): Promise<void> {
+async function loop(options: CycleOptions, counts: { removed: number; lookedAt: number }): Promise<void> {
   const { config, clock, log, signal, isPaused } = options
   let loggedAt = -Infinity
   for await (const _ of ticks(config.INTERVAL_SECONDS * 1000, { clock, signal, jitter: 0.1 })) {

@@ -33,6 +33,8 @@ export interface Disk {
   /** Name of the PersistentVolume. */
   readonly volume: string
   readonly reused: boolean
+  /** Why no other disk was used. Only for a new disk. */
+  readonly whyNew?: string | undefined
 }
 
 export interface DiskPool {
@@ -80,7 +82,7 @@ class RetainedDisks implements DiskPool {
     const volume = await this.#create(claim, signal)
     // Completed also if the build is stopped meanwhile: no other build takes an unconfirmed disk, and an agent cannot remove it.
     await this.#complete(claim, volume, NEVER)
-    return { volume: volume.metadata.name, reused: false }
+    return { volume: volume.metadata.name, reused: false, whyNew: volume.metadata.annotations[NOTE.why] }
   }
 
   async reuse(claim: DiskClaim, signal: AbortSignal): Promise<Disk | undefined> {
@@ -174,7 +176,8 @@ class RetainedDisks implements DiskPool {
     const disk = await this.#options.maker.make(claim, signal)
     signal.throwIfAborted()
     const now = this.#clock.now()
-    const why = whyNewDisk(this.#options.known?.() ?? this.#volumes, claim, now)
+    // The list of the choice. What is known from a watch may be behind it.
+    const why = whyNewDisk(this.#volumes, claim, now)
     const volume = toVolume(await this.#kube.apply(newVolume(disk, claim, now, why), [], NEVER))
     if (volume.spec.claimRef?.uid !== claim.claim.metadata.uid)
       throw fault('conflict', { message: `The volume ${volume.metadata.name} already exists for another claim.` })

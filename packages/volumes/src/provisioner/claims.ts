@@ -96,11 +96,11 @@ async function bindClaim(parts: Parts, { pool, diskClass, claim }: Binding, sign
   const startedAt = parts.clock.monotonic()
   requireZone(diskClass, backendOf(parts, diskClass), claim)
   const waits = diskClass.volumeBindingMode === 'WaitForFirstConsumer' && selectedNode(parts, claim) === undefined
-  const why = whyNewDisk([...parts.view.volumes.values()], claim, parts.clock.now())
   const subject = { kind: 'PersistentVolumeClaim', metadata: claim.claim.metadata }
   // A warm disk is preferred to the node that the scheduler would choose; the location of a new disk is left to the scheduler.
   const disk = waits ? await pool.reuse(claim, signal) : await pool.bind(claim, signal)
   if (disk === undefined) {
+    const why = whyNewDisk([...parts.view.volumes.values()], claim, parts.clock.now())
     await parts.events.write(subject, {
       reason: 'WaitForPodScheduled',
       message: `${why} A new disk is created where the pod is scheduled.`,
@@ -109,7 +109,8 @@ async function bindClaim(parts: Parts, { pool, diskClass, claim }: Binding, sign
   }
   const ms = Math.round(parts.clock.monotonic() - startedAt)
   parts.log.info({ claim: keyOf(claim.claim.metadata), ...disk, ms }, 'disk bound')
-  const message = disk.reused ? `Reuses the disk ${disk.volume}.` : `${why} Created the disk ${disk.volume}.`
+  const created = `${disk.whyNew ?? ''} Created the disk ${disk.volume}.`.trimStart()
+  const message = disk.reused ? `Reuses the disk ${disk.volume}.` : created
   void parts.events.write(subject, { reason: 'ProvisioningSucceeded', message })
   return disk
 }

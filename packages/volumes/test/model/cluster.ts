@@ -129,6 +129,7 @@ export class ModelCluster {
         return unused()
       },
       logs: async () => '',
+      followLogs: async () => unused(),
       exec: async () => unused(),
       attach: async () => unused(),
       events: async () => [],

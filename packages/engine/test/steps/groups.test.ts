@@ -7,10 +7,10 @@ import { openJournal } from '@windlass/journal'
 import { newId, silentLog, systemClock, type Clock } from '@windlass/kit'
 import { emptySnapshot, type Plan, type PlanStep } from '@windlass/plan'
 import { EngineEvent, type Command } from '@windlass/protocol'
-import { recordPauses } from '../../../e2e/support/clocks.ts'
-import { runAttempt } from '../src/index.ts'
-import { image } from './support/images.ts'
-import { compilePlan, runPipeline, testDocker, toInput, type PipelineRun } from './support/run-pipeline.ts'
+import { recordPauses } from '../../../../e2e/support/clocks.ts'
+import { runAttempt } from '../../src/index.ts'
+import { image } from '../support/images.ts'
+import { compilePlan, runPipeline, testDocker, toInput, type PipelineRun } from '../support/run-pipeline.ts'
 
 /** Returns the plan of a document with other settings for one step, which the language does not allow. */
 function planWith(

@@ -1,9 +1,9 @@
 /** Tests services beside steps on a real daemon. */
 import { newId } from '@windlass/kit'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { listLeftovers } from './support/list-leftovers.ts'
-import { deleteImage } from './support/make-image.ts'
-import { runPipeline } from './support/run-pipeline.ts'
+import { listLeftovers } from '../support/list-leftovers.ts'
+import { deleteImage } from '../support/make-image.ts'
+import { runPipeline } from '../support/run-pipeline.ts'
 
 const seen: string[] = []
 afterEach(async () => {
@@ -29,6 +29,7 @@ services:
     image: $SHELL
     commands: [wget -q -O- http://store/]
     periodSeconds: 1
+    failureThreshold: 100
 steps:
   one: { image: $SHELL, commands: [wget -q -O- http://store/, 'hostname'] }
   two: { image: $SHELL, services: [stores], commands: [wget -q -O- http://store/] }
@@ -51,6 +52,7 @@ steps:
         image: $SHELL
         commands: [wget -q -O- http://store/]
         periodSeconds: 1
+        failureThreshold: 100
     commands: [wget -q -O- http://store/]
   two: { image: $SHELL, commands: ['nslookup store && exit 1 || echo gone'] }
 `)
@@ -72,6 +74,8 @@ steps:
         image: $SHELL
         commands: [echo nobody answers, exit 4]
         periodSeconds: 1
+        # Both attempts end by themselves, however slow the machine is.
+        timeoutSeconds: 600
         failureThreshold: 2
     commands: [echo never]
 `)
@@ -137,14 +141,14 @@ services:
 steps:
   one:
     image: $SHELL
-    commands: ['for n in 1 2 3 4 5 6; do wget -q -O- http://localhost:80/ && break || sleep 1; done']
+    commands: ['until wget -q -O- http://localhost:80/; do sleep 0.2; done']
   two:
     image: $SHELL
     services:
       shared_host_network: true
       composition:
         other: { image: $SHELL, command: ['sh', '-c', 'mkdir /w; echo second > /w/index.html; exec httpd -f -p 81 -h /w'], ports: ['81:81'], hostname: other }
-    commands: ['for n in 1 2 3 4 5 6; do wget -q -O- http://localhost:81/ && break || sleep 1; done', 'wget -q -O- http://localhost:80/']
+    commands: ['until wget -q -O- http://localhost:81/; do sleep 0.2; done', 'wget -q -O- http://localhost:80/']
 `)
   expect(result.output('one')).toContain('begun')
   expect(result.output('two')).toContain('second')
@@ -166,7 +170,7 @@ steps:
     services:
       composition:
         own: { image: '\${{build}}' }
-      readiness: { image: $SHELL, commands: [nslookup own], periodSeconds: 1 }
+      readiness: { image: $SHELL, commands: [nslookup own], periodSeconds: 1, failureThreshold: 100 }
     commands: [nslookup own >/dev/null && echo found]
 `)
   expect(result.output('one')).toContain('found')
@@ -181,7 +185,7 @@ steps:
     services:
       composition:
         store: ${STORE}
-      readiness: { image: $SHELL, commands: [wget -q -O- http://store/], periodSeconds: 1 }
+      readiness: { image: $SHELL, commands: [wget -q -O- http://store/], periodSeconds: 1, failureThreshold: 100 }
     steps:
       one:
         image: $SHELL
@@ -218,7 +222,7 @@ test('connects services of the build to hooks and parts of typed steps, which ma
 services:
   composition:
     store: ${STORE}
-  readiness: { image: $SHELL, commands: [wget -q -O- http://store/], periodSeconds: 1 }
+  readiness: { image: $SHELL, commands: [wget -q -O- http://store/], periodSeconds: 1, failureThreshold: 100 }
 hooks:
   on_finish: { exec: { image: $SHELL, commands: [wget -q -O- http://store/] } }
 steps:
@@ -227,7 +231,7 @@ steps:
     services:
       composition:
         inner: ${STORE}
-      readiness: { image: $SHELL, commands: [wget -q -O- http://inner/], periodSeconds: 1 }
+      readiness: { image: $SHELL, commands: [wget -q -O- http://inner/], periodSeconds: 1, failureThreshold: 100 }
 `,
     { stepTypes: [PARTS] },
   )
@@ -243,7 +247,8 @@ steps:
     services:
       composition:
         db: { image: $SHELL, command: ['sh', '-c', 'echo panic; exit 2'] }
-    commands: [sleep 2, exit 1]
+    # The name of a service goes with its container.
+    commands: ['while nslookup db >/dev/null 2>&1; do sleep 0.1; done', exit 1]
 `)
   expect(failed.snapshot.steps['one']?.message).toBe('Exit code 1. Service "db" ended with exit code 2; its last lines: panic.')
 

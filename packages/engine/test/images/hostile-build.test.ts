@@ -1,7 +1,7 @@
 /** Tests what steps can plant on the shared volume against builds and compositions, which have the registry logins of the account. */
 import { afterAll, expect, test } from 'vitest'
-import { buildDocument, deleteMadeImages } from './support/build-document.ts'
-import { runPipeline } from './support/run-pipeline.ts'
+import { buildDocument, deleteMadeImages } from '../support/build-document.ts'
+import { runPipeline } from '../support/run-pipeline.ts'
 
 afterAll(deleteMadeImages)
 

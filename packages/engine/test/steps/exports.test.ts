@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runPipeline } from './support/run-pipeline.ts'
+import { runPipeline } from '../support/run-pipeline.ts'
 
 test('passes an exported variable to the next step, not to the same one, also as an output of its step (P120, P126)', async () => {
   const run = await runPipeline(`

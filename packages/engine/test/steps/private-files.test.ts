@@ -1,8 +1,8 @@
 /** Tests files that steps find on the shared volume but that are not kept there. */
 import { newId } from '@windlass/kit'
 import { afterAll, expect, test } from 'vitest'
-import { listLeftovers } from './support/list-leftovers.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { listLeftovers } from '../support/list-leftovers.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 const volumeName = `windlass-test-${newId(Date.now())}`
 afterAll(async () => (await testDocker()).removeVolume(volumeName))

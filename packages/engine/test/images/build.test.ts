@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
-import { startRegistry, type Registry } from './support/registry.ts'
-import { image } from './support/images.ts'
-import { deleteImage } from './support/make-image.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { startRegistry, type Registry } from '../support/registry.ts'
+import { image } from '../support/images.ts'
+import { deleteImage } from '../support/make-image.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 let open: Registry
 let locked: Registry

@@ -1,9 +1,9 @@
 import { defined } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import type { DebugSettings } from '@windlass/protocol'
-import type { DebugLink, HeldStep, Terminal } from '../src/index.ts'
-import { image } from './support/images.ts'
-import { runPipeline, type PipelineRun } from './support/run-pipeline.ts'
+import type { DebugLink, HeldStep, Terminal } from '../../src/index.ts'
+import { image } from '../support/images.ts'
+import { runPipeline, type PipelineRun } from '../support/run-pipeline.ts'
 
 const SHAPE = { columns: 100, rows: 30 }
 let terminals = 0

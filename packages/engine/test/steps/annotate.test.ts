@@ -1,6 +1,6 @@
 import type { EngineEvent } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { runPipeline, type PipelineRun } from './support/run-pipeline.ts'
+import { runPipeline, type PipelineRun } from '../support/run-pipeline.ts'
 
 type Annotated = Extract<EngineEvent, { type: 'annotated' }>
 

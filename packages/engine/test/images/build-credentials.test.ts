@@ -3,9 +3,9 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
-import { buildDocument, deleteMadeImages } from './support/build-document.ts'
-import { image } from './support/images.ts'
-import { runPipeline } from './support/run-pipeline.ts'
+import { buildDocument, deleteMadeImages } from '../support/build-document.ts'
+import { image } from '../support/images.ts'
+import { runPipeline } from '../support/run-pipeline.ts'
 
 const run = promisify(execFile)
 const FROM = `FROM ${image('shell')}`

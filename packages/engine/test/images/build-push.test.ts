@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { defined } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildDocument, deleteMadeImages } from './support/build-document.ts'
-import { image } from './support/images.ts'
-import { startRegistry, type Registry } from './support/registry.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { buildDocument, deleteMadeImages } from '../support/build-document.ts'
+import { image } from '../support/images.ts'
+import { startRegistry, type Registry } from '../support/registry.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 const run = promisify(execFile)
 const login = { username: 'pusher', password: 'push-push-push' }

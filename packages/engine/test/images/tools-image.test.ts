@@ -6,9 +6,9 @@ import { openJournal } from '@windlass/journal'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import { EngineEvent, type AttemptOutcome } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runAttempt } from '../src/index.ts'
-import { compilePlan, testDocker, toInput } from './support/run-pipeline.ts'
-import { startRegistry, type Registry } from './support/registry.ts'
+import { runAttempt } from '../../src/index.ts'
+import { compilePlan, testDocker, toInput } from '../support/run-pipeline.ts'
+import { startRegistry, type Registry } from '../support/registry.ts'
 
 let registry: Registry
 beforeAll(async () => {

@@ -3,11 +3,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
 import type { EngineEvent } from '@windlass/protocol'
-import { buildDocument, deleteMadeImages } from './support/build-document.ts'
-import { image } from './support/images.ts'
-import { deleteImage } from './support/make-image.ts'
-import { startRegistry, type Registry } from './support/registry.ts'
-import { runPipeline, type PipelineRun } from './support/run-pipeline.ts'
+import { buildDocument, deleteMadeImages } from '../support/build-document.ts'
+import { image } from '../support/images.ts'
+import { deleteImage } from '../support/make-image.ts'
+import { startRegistry, type Registry } from '../support/registry.ts'
+import { runPipeline, type PipelineRun } from '../support/run-pipeline.ts'
 
 const run = promisify(execFile)
 const FROM = `FROM ${image('shell')}`

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
-import { startGitServer, type GitServer } from './support/git-server.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { startGitServer, type GitServer } from '../support/git-server.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 const PASSWORD = 'hunter2hunter2'
 
@@ -137,12 +137,20 @@ test('neither runs planted files of a clone nor exposes credentials in the next 
     '{ pwd; echo "$0 $*"; env; cat /run/windlass/*; } > $mark 2>&1',
     'cat',
   ]
-  const plant = names.map((name) => [`cd /codefresh/volume/${name}/code`, ...(PLANTED[name] ?? [])].join(' && '))
+  // Copies of one clone: what is tested is the next clone in each place.
+  const plant = names.map((name) =>
+    [
+      `mkdir /codefresh/volume/${name}`,
+      `cp -a /codefresh/volume/origin/code /codefresh/volume/${name}/code`,
+      `cd /codefresh/volume/${name}/code`,
+      ...(PLANTED[name] ?? []),
+    ].join(' && '),
+  )
   try {
     const first = await runPipeline(
       `
 version: '1.0'
-steps:${clones}
+steps:${clone('origin', repository.url)}
   plant:
     image: $TOOLS
     commands: ${JSON.stringify([`printf '%s\\n' ${steal.map((line) => `'${line}'`).join(' ')} > ${STEAL}`, `chmod +x ${STEAL}`, 'mkdir /codefresh/volume/planted', ...plant])}

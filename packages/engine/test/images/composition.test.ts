@@ -1,10 +1,10 @@
 /** Tests compositions on a real daemon with the real compose of the tools image. */
 import { afterEach, expect, test } from 'vitest'
-import { listLeftovers } from './support/list-leftovers.ts'
-import { image } from './support/images.ts'
-import { deleteImage } from './support/make-image.ts'
-import { startRegistry } from './support/registry.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { listLeftovers } from '../support/list-leftovers.ts'
+import { image } from '../support/images.ts'
+import { deleteImage } from '../support/make-image.ts'
+import { startRegistry } from '../support/registry.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 const seen: string[] = []
 afterEach(async () => {
@@ -46,7 +46,10 @@ test('takes the outcome from the exit codes of candidates only (P066)', async ()
       services:
         db: { image: $SHELL, command: ['sleep', '100'] }
     composition_candidates:
-      test: { image: $SHELL, command: ['sh', '-c', 'nslookup db >/dev/null && echo found; echo no good; exit 3'] }
+      test:
+        image: $SHELL
+        depends_on: [db]
+        command: ['sh', '-c', 'nslookup db >/dev/null && echo found; echo no good; exit 3']
 `)
   expect(bad.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'composition-failed', exitCode: 3 })
   expect(bad.snapshot.steps['it']?.message).toContain('Candidate "test" ended with exit code 3; its last lines: found ⏎ no good')
@@ -138,7 +141,7 @@ test('mounts all or part of the shared volume on request (P070)', async () => {
       test:
         image: $SHELL
         volumes: ['\${{CF_VOLUME_NAME}}:\${{CF_VOLUME_PATH}}']
-        depends_on: { part: { condition: service_started }, own: { condition: service_completed_successfully, required: false } }
+        depends_on: { part: { condition: service_completed_successfully, required: false }, own: { condition: service_completed_successfully, required: false } }
         command: ['sh', '-c', 'cat /codefresh/volume/deep/x; echo back > /codefresh/volume/back']
   all:
     type: composition

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 function manifest(name: string, spec: string): string {
   return `version: '1.0'\nkind: step-type\nmetadata: {name: ${name}, version: 1.0.0}\nspec:${spec}`

@@ -1,9 +1,9 @@
 /** Tests environments that outlive their build. */
 import { newId } from '@windlass/kit'
 import { afterEach, expect, test } from 'vitest'
-import { removeProjects } from '../src/index.ts'
-import { listLeftovers } from './support/list-leftovers.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { removeProjects } from '../../src/index.ts'
+import { listLeftovers } from '../support/list-leftovers.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 const name = `test-${newId(Date.now())}`
 const label = `windlass.io/environment=${name}`

@@ -3,11 +3,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '@windlass/kit'
 import { z } from 'zod'
-import { listVolumes, removeVolumes } from '../../../e2e/support/leftovers.ts'
-import { buildDocument, deleteMadeImages } from './support/build-document.ts'
-import { image } from './support/images.ts'
-import { startRegistry, type Registry } from './support/registry.ts'
-import { runPipeline, testDocker } from './support/run-pipeline.ts'
+import { listVolumes, removeVolumes } from '../../../../e2e/support/leftovers.ts'
+import { buildDocument, deleteMadeImages } from '../support/build-document.ts'
+import { image } from '../support/images.ts'
+import { startRegistry, type Registry } from '../support/registry.ts'
+import { runPipeline, testDocker } from '../support/run-pipeline.ts'
 
 const run = promisify(execFile)
 let registry: Registry
