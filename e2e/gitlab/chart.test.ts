@@ -138,6 +138,24 @@ const PUBLISHED: readonly { readonly what: string; readonly values: string; read
     has: ['name: s3access', 'BucketName = "ci"'],
   },
   {
+    what: 'probes',
+    values:
+      'probeTimeoutSeconds: 7\nlivenessProbe:\n  periodSeconds: 61\n  successThreshold: 1\n  failureThreshold: 5\n  terminationGracePeriodSeconds: 40\nreadinessProbe:\n  initialDelaySeconds: 11\n',
+    has: [
+      'path: /health/live',
+      'timeoutSeconds: 7',
+      'periodSeconds: 61',
+      'terminationGracePeriodSeconds: 40',
+      'initialDelaySeconds: 11',
+    ],
+  },
+  {
+    what: 'defaults of the original that are empty, and keys without an effect',
+    values:
+      'useTini: false\nreplicas: null\nlogFormat: text\nsentryDsn: https://key@sentry.test/1\nschedulerName: ""\nhpa: {}\nsessionServer:\n  enabled: false\n  ingress: {enabled: false}\nserviceAccount:\n  create: null\n  imagePullSecrets: []\nrbac:\n  create: false\n  podSecurityPolicy: {enabled: false}\nmetrics:\n  enabled: false\n  serviceMonitor: {enabled: false}\nsecrets: []\nconfigMaps: {}\ndeploymentLifecycle: {}\nconcurrent: "12"\n',
+    has: ['concurrent = 12', 'log_format = "text"', 'replicas: 1'],
+  },
+  {
     what: 'labels of pods and other objects',
     values:
       'podLabels:\n  team: "{{ .Release.Name }}-ci"\nextraObjects:\n  - apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: "{{ .Release.Name }}-x"}\n',
@@ -183,6 +201,33 @@ test('the chart passes the linter, needs the URL of GitLab, and its pods are res
   expect(templateOf(objects)).toContain('namespace = "codefresh"')
 })
 
+test('namespaces for jobs need rights in all namespaces, and the chart grants them only then (G077, G087)', async () => {
+  const runners = { config: '[[runners]]\n  [runners.kubernetes]\n    namespace_per_job = true\n' }
+  await expect(render({ rbac: { create: true }, runners })).rejects.toThrow('Set rbac.clusterWideAccess to true')
+  const rulesOf = async (...values: object[]): Promise<string> =>
+    JSON.stringify(one(await render({ rbac: { create: true, clusterWideAccess: true } }, ...values), 'ClusterRole'))
+  expect(await rulesOf({ runners })).toContain('"namespaces"')
+  expect(await rulesOf()).not.toContain('"namespaces"')
+})
+
+test('a manager with a Windlass server gets the key from a Secret, and its pod has neither the key nor another right (G104)', async () => {
+  const controlPlane = { url: 'https://windlass.test', secretName: 'windlass-key', caSecretName: 'windlass-ca' }
+  const objects = await render({ rbac: { create: true }, controlPlane })
+  const text = JSON.stringify(one(objects, 'Deployment'))
+  expect(text).toContain('{"name":"WINDLASS_GITLAB_SERVER_URL","value":"https://windlass.test"}')
+  expect(text).toContain('{"name":"WINDLASS_GITLAB_SERVER_TOKEN_FILE","value":"/windlass-server/token"}')
+  expect(text).toContain('{"name":"WINDLASS_GITLAB_SERVER_CA","value":"/windlass-server/ca.crt"}')
+  expect(text).toContain('"mountPath":"/windlass-server"')
+  expect(text).toContain('{"secret":{"name":"windlass-key","items":[{"key":"token","path":"token"}]}}')
+  for (const { name, spec } of pods(objects)) expect({ name, problems: unrestricted(spec) }).toEqual({ name, problems: [] })
+  const rolesOf = (all: readonly Rendered[]): Rendered[] => all.filter(({ kind }) => kind === 'Role')
+  expect(rolesOf(objects)).toEqual(rolesOf(await render({ rbac: { create: true } })))
+  const without = await render({ controlPlane: { ...controlPlane, caSecretName: '' } })
+  expect(JSON.stringify(without)).not.toContain('ca.crt')
+  expect(JSON.stringify(await render())).not.toContain('windlass-server')
+  await expect(render({ controlPlane: { url: 'https://windlass.test' } })).rejects.toThrow('controlPlane.secretName is required')
+})
+
 test('a release retries its registration, runs jobs, and waits for them before it is removed (G089, G097, G002)', async () => {
   const { coordinator, namespace } = scene
   const [manager = '', helper = ''] = [images['WINDLASS_IMAGE'], images['GITLAB_HELPER_IMAGE']]
@@ -205,14 +250,14 @@ test('a release retries its registration, runs jobs, and waits for them before i
     values,
     '--wait',
     '--timeout',
-    '120s',
+    '300s',
   )
   const first = await scene.ended(scene.enqueue(['cat greeting.txt']))
   expect(first.final, first.trace.toString()).toMatchObject({ state: 'success' })
 
   const last = scene.enqueue(['echo started; sleep 6; echo slept'])
   await eventually('the job runs', async () => (last.trace.includes('started') ? true : undefined))
-  await helm.run('uninstall', 'gl', '--namespace', namespace, '--timeout', '120s')
+  await helm.run('uninstall', 'gl', '--namespace', namespace, '--timeout', '300s')
   await scene.ended(last)
   expect(last.final, last.trace.toString()).toMatchObject({ state: 'success' })
   await eventually('nothing is left', async () => {

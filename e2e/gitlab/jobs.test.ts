@@ -8,6 +8,7 @@ import { runProgram } from '../support/process.ts'
 import { startRegistry } from '../support/registry.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
 import type { FakeJob } from './support/fake-coordinator.ts'
+import { traceLines } from './support/trace-lines.ts'
 import { eventually } from '../support/installation.ts'
 
 let scene: RunnerScene
@@ -15,21 +16,14 @@ beforeAll(async () => {
   scene = await openRunnerScene(`gitlab-jobs-${process.pid}`)
   await scene.startManager({
     runner: 'environment = ["FROM_CONFIG=yes"]\npre_build_script = "echo before the build"\n',
-    kubernetes: 'poll_timeout = 60\nallowed_pull_policies = ["always", "if-not-present"]\n',
+    kubernetes: 'allowed_pull_policies = ["always", "if-not-present"]\n',
   })
 })
 afterAll(() => scene?.close())
 
 const variable = (key: string, value: string, more: object = {}): object => ({ key, value, public: true, ...more })
 
-/** Output of the job itself, without times and marks. */
-function workOf({ trace }: FakeJob): string {
-  return trace
-    .toString()
-    .split('\n')
-    .flatMap((line) => (/^\S+ 01O[ +]/.test(line) ? [line.slice(line.indexOf(' 01O') + 5)] : []))
-    .join('\n')
-}
+const workOf = (job: FakeJob): string => traceLines(job).join('\n')
 
 test('a job runs in a pod with its sources, says what it does in sections, and leaves nothing (G018, G034, G047, G052, G054)', async () => {
   const job = await scene.ended(scene.enqueue(['cat greeting.txt', 'echo "$CI_JOB_STATUS in $CI_PROJECT_DIR with $FROM_CONFIG"']))
@@ -170,7 +164,7 @@ test('a job that the server has ended is removed with its pod (G023)', async () 
   const job = scene.enqueue(['echo started', 'while :; do echo .; sleep 1; done'])
   await eventually('the script runs', async () => (job.trace.includes('started') ? true : undefined))
   job.status = 'canceled'
-  await eventually('the pod is gone', async () => ((await scene.names('pods')).length === 0 ? true : undefined), 30_000)
+  await eventually('the pod is gone', async () => ((await scene.names('pods')).length === 0 ? true : undefined))
   expect(job.final).toBeUndefined()
 })
 
@@ -220,12 +214,11 @@ test('images that need a login are pulled with those of the job, and others say 
   const byServer = await scene.ended(scene.enqueue(['echo pulled'], { ...used, credentials }))
   expect(byServer.final, byServer.trace.toString()).toMatchObject({ state: 'success' })
 
-  const refused = await scene.ended(scene.enqueue(['true'], used), 60_000)
+  const refused = await scene.ended(scene.enqueue(['true'], used))
   expect(refused.final, refused.trace.toString()).toMatchObject({ state: 'failed', failureReason: 'runner_configuration_error' })
   expect(refused.trace.toString()).toContain(`the image ${image} cannot be pulled: `)
   const absent = await scene.ended(
     scene.enqueue(['true'], { image: { name: `${registry.domain}/team/none:1`, pull_policy: ['always'] }, credentials }),
-    60_000,
   )
   expect(absent.final).toMatchObject({ state: 'failed', failureReason: 'runner_configuration_error' })
   expect(absent.trace.toString()).toContain('not found')

@@ -56,6 +56,8 @@ export interface FakeCoordinator {
   lastUpdate: string
   /** Adds a job for the next request, and answers a held one. */
   enqueue(payload: JobPayload): FakeJob
+  /** Gives a job to the next request again, as GitLab does when the manager that received it never says that it runs it. */
+  requeue(job: FakeJob): void
   /** Returns a job. Throws if it was not enqueued. */
   job(id: number): FakeJob
   /** Returns the requests of a route. */
@@ -63,7 +65,7 @@ export interface FakeCoordinator {
   /** Sets the next answers of a route, each of which is used once. */
   next(route: Route, ...answers: readonly Prepared[]): void
   /** Answers all routes with a status for the next `count` requests. */
-  failNext(count: number, status?: number): void
+  failNext(count: number, status?: number, headers?: Answer['headers']): void
   /** Refuses connections and breaks the open ones, until `up`. */
   down(): Promise<void>
   up(): Promise<void>
@@ -89,7 +91,7 @@ class Fake implements FakeCoordinator {
   readonly #prepared = new Map<Route, Prepared[]>()
   readonly #revoked = new Set<string>()
   readonly #base: string
-  #failing = { count: 0, status: 500 }
+  #failing: { count: number; readonly answer: Answer } = { count: 0, answer: { status: 500 } }
   #server: Server | undefined
   #port: number
   #runners = 0
@@ -116,10 +118,21 @@ class Fake implements FakeCoordinator {
   enqueue(payload: JobPayload): FakeJob {
     const job = newJob(payload)
     this.jobs.set(payload.id, job)
-    this.#queue.push(job)
-    const [release] = this.#held
-    release?.()
+    this.requeue(job)
     return job
+  }
+
+  requeue(job: FakeJob): void {
+    this.#queue.push(job)
+    void this.#answerHeld()
+  }
+
+  /** Answers the oldest held request. A manager that has just ended may have left one: its connection is closed before. */
+  async #answerHeld(): Promise<void> {
+    for (let n = 0; n < CLOSING_TURNS; n += 1) await new Promise((resolve) => setImmediate(resolve))
+    const [release] = this.#held
+    // Another request may have taken the job meanwhile.
+    if (this.#queue.length > 0) release?.()
   }
 
   job(id: number): FakeJob {
@@ -136,8 +149,8 @@ class Fake implements FakeCoordinator {
     this.#prepared.set(route, [...(this.#prepared.get(route) ?? []), ...answers])
   }
 
-  failNext(count: number, status = 500): void {
-    this.#failing = { count, status }
+  failNext(count: number, status = 500, headers: Answer['headers'] = {}): void {
+    this.#failing = { count, answer: { status, headers } }
   }
 
   revoke(token: string): void {
@@ -177,15 +190,19 @@ class Fake implements FakeCoordinator {
     this.requests.push(recorded)
     const found = routeOf(recorded)
     const prepared = found && this.#prepared.get(found.route)?.shift()
+    const send = (answer: Answer): void => {
+      recorded.status = answer.status
+      sendAnswer(response, answer)
+    }
     if (prepared === 'break') request.socket.destroy()
-    else if (prepared !== undefined && prepared !== 'break-after') sendAnswer(response, prepared)
+    else if (prepared !== undefined && prepared !== 'break-after') send(prepared)
     else if (this.#failing.count > 0) {
       this.#failing.count -= 1
-      sendAnswer(response, { status: this.#failing.status })
+      send(this.#failing.answer)
     } else {
       const answer = found === undefined ? NOT_FOUND : await this.#answer(found, recorded, response)
       if (prepared === 'break-after') request.socket.destroy()
-      else sendAnswer(response, answer)
+      else send(answer)
     }
   }
 
@@ -205,7 +222,7 @@ class Fake implements FakeCoordinator {
       case 'reset-token':
         return this.#resetToken(request, id)
       case 'request':
-        return this.#accepts(request) ? this.#requestJob(response) : FORBIDDEN
+        return this.#accepts(request) ? this.#requestJob(request, response) : FORBIDDEN
       case 'object-storage':
         return { status: 200, body: artifactsOf(this.jobs.get(id)) ?? '' }
       case 'trace':
@@ -241,12 +258,14 @@ class Fake implements FakeCoordinator {
   }
 
   /** Returns a job. Holds the request if there is none. */
-  async #requestJob(response: ServerResponse): Promise<Answer> {
+  async #requestJob({ json }: RecordedRequest, response: ServerResponse): Promise<Answer> {
     const headers = { 'x-gitlab-last-update': this.lastUpdate }
     const { holdMs = 0 } = this.#options
     if (this.#queue.length === 0 && holdMs > 0) await this.#hold(response, holdMs)
     const job = response.destroyed ? undefined : this.#queue.shift()
-    return job === undefined ? { status: 204, headers } : { status: 201, headers, body: job.payload }
+    if (job === undefined) return { status: 204, headers }
+    job.given.push({ systemId: String(record(json)['system_id']), at: Date.now() })
+    return { status: 201, headers, body: job.payload }
   }
 
   /** Resolves when a job is enqueued, the time is over or the connection is closed. */
@@ -287,6 +306,9 @@ class Fake implements FakeCoordinator {
     }
   }
 }
+
+/** Turns of the event loop after which a connection is closed whose end is known to the kernel. */
+const CLOSING_TURNS = 5
 
 const FORBIDDEN: Answer = { status: 403, body: { message: '403 Forbidden' } }
 const NOT_FOUND: Answer = { status: 404, body: { message: '404 Not Found' } }

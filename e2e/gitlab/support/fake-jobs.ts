@@ -10,6 +10,13 @@ export interface JobPayload {
   readonly [field: string]: unknown
 }
 
+/** A manager that received a job. */
+export interface Given {
+  readonly systemId: string
+  /** Epoch milliseconds. */
+  readonly at: number
+}
+
 /** A state that the runner reported. */
 export interface ReportedState {
   readonly state: string
@@ -21,6 +28,7 @@ export interface ReportedState {
 
 export interface FakeJob {
   readonly payload: JobPayload
+  readonly given: Given[]
   trace: Buffer
   /** All updates in order, including those with state `running`. */
   readonly updates: ReportedState[]
@@ -40,6 +48,7 @@ export interface FakeJob {
 export function newJob(payload: JobPayload): FakeJob {
   return {
     payload,
+    given: [],
     trace: Buffer.alloc(0),
     updates: [],
     final: undefined,

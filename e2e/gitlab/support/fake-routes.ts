@@ -15,6 +15,8 @@ export interface RecordedRequest {
   readonly bytes: Buffer
   /** Body as JSON; undefined if it is not JSON. */
   readonly json: unknown
+  /** Status of the answer. Undefined while there is none, and for a connection that was broken instead. */
+  status: number | undefined
 }
 
 export interface Answer {
@@ -81,6 +83,7 @@ export async function recordRequest(request: IncomingMessage, basePath: string):
     headers: request.headers,
     bytes,
     json: parseJson(bytes.toString('utf8')),
+    status: undefined,
   }
 }
 

@@ -4,13 +4,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Kind } from '@windlass/kube'
+import { writeKubeconfig } from '../../support/account.ts'
 import { CLUSTER_HOST, startCluster, type Cluster } from '../../support/cluster.ts'
 import { startGitServer } from '../../support/git-server.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually, isOk } from '../../support/installation.ts'
 import { freePort, startService, type Service } from '../../support/process.ts'
 import { WINDLASS } from '../../support/programs.ts'
-import { applyRoles } from '../../support/roles.ts'
+import { applyRoles, readRoles } from '../../support/roles.ts'
 import { startFakeCoordinator, type FakeCoordinator, type FakeJob } from './fake-coordinator.ts'
 import { TOKEN } from './coordinator-pair.ts'
 
@@ -24,20 +26,32 @@ export interface RunnerScene {
   readonly sha: string
   /** Image of jobs. */
   readonly image: string
+  /** Path of the kubeconfig of managers. */
+  readonly kubeconfig: string
   /** Starts a manager. Managers with the same name share their configuration and system ID. */
   startManager(options?: ManagerSettings): Promise<Manager>
   /** Adds a job with a script for the next request. */
   enqueue(script: readonly string[], more?: Readonly<Record<string, unknown>>): FakeJob
   /** Resolves when the coordinator has the final state of a job. Throws if the runner broke a rule of GitLab. */
-  ended(job: FakeJob, timeoutMs?: number): Promise<FakeJob>
+  ended(job: FakeJob): Promise<FakeJob>
   kubectl(...args: string[]): Promise<string>
-  /** Names of objects of a kind. */
-  names(kind: string): Promise<string[]>
+  /** Returns whether managers have a right, in words of `kubectl auth can-i`. A change counts some time after the API server has answered it. */
+  may(...words: string[]): Promise<boolean>
+  /** Names of objects of a kind, in the namespace of the scene by default. */
+  names(kind: string, namespace?: string): Promise<string[]>
+  /** Creates a namespace for jobs beside that of the scene, with only the rights of `other-namespace.yaml`. Returns its name. */
+  addNamespace(suffix: string): Promise<string>
+  /** Gives managers the rights that `namespace_per_job` needs. */
+  allowNamespaces(): Promise<void>
+  /** Returns the logs of all managers. */
+  log(): string
   close(): Promise<void>
 }
 
 export interface ManagerSettings {
   readonly name?: string
+  /** Default: `systemIdOf` the name. */
+  readonly systemId?: string
   /** Lines of `[[runners]]`. */
   readonly runner?: string
   /** Lines of `[runners.kubernetes]`, and tables below it. */
@@ -47,6 +61,10 @@ export interface ManagerSettings {
   readonly token?: string
   /** Further words of the command line. */
   readonly words?: readonly string[]
+  /** Default: that of the scene. */
+  readonly kubeconfig?: string
+  /** Further variables of its environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface SceneOptions {
@@ -71,25 +89,43 @@ export async function openRunnerScene(namespace: string, { tls }: SceneOptions =
   const kubeconfig = await installAccount(cluster, { namespace, folder })
   const sha = makeRepository(folder)
   const git = await startGitServer({ root: join(folder, 'repositories'), host: CLUSTER_HOST })
-  const coordinator = await startFakeCoordinator({ host: CLUSTER_HOST, holdMs: 20_000, ...(tls !== undefined && { tls }) })
+  const coordinator = await startFakeCoordinator({
+    host: CLUSTER_HOST,
+    // Reserved: the kernel may give a port of its own range to another process while the coordinator is down.
+    port: await freePort(),
+    holdMs: 20_000,
+    ...(tls !== undefined && { tls }),
+  })
   const managers: Service[] = []
+  const added: string[] = []
+  const clusterRoles: string[] = []
   let jobs = 0
+  const may = (...words: string[]): Promise<boolean> =>
+    cluster.kubectl('auth', 'can-i', ...words, `--as=system:serviceaccount:${namespace}:${ACCOUNT}`).then(
+      () => true,
+      () => false,
+    )
+  const untilAllowed = (...words: string[]): Promise<true> =>
+    eventually(`managers may ${words.join(' ')}`, async () => ((await may(...words)) ? true : undefined))
+  const allLogs = (): string => managers.map((service) => service.log()).join('\n')
 
   async function startManager({
     name = 'one',
+    systemId = systemIdOf(name),
     runner = '',
     kubernetes = '',
     concurrent = 10,
     token = TOKEN,
     words = [],
+    kubeconfig: access = kubeconfig,
+    env = {},
   }: ManagerSettings = {}): Promise<Manager> {
     const configFile = join(folder, name, 'config.toml')
     mkdirSync(join(dirname(configFile), 'certs'), { recursive: true })
     if (tls !== undefined) writeFileSync(join(dirname(configFile), 'certs', `${CLUSTER_HOST}.crt`), tls.cert)
-    // Without it, all managers have the system ID of this machine. One that starts again keeps its own.
+    // So tests know it. A manager that starts again keeps its own.
     const idFile = join(dirname(configFile), '.runner_system_id')
-    const id = `r_${createHash('sha256').update(name).digest('hex').slice(0, 12)}\n`
-    if (!existsSync(idFile)) writeFileSync(idFile, id)
+    if (!existsSync(idFile)) writeFileSync(idFile, `${systemId}\n`)
     const port = await freePort()
     writeFileSync(
       configFile,
@@ -100,7 +136,7 @@ export async function openRunnerScene(namespace: string, { tls }: SceneOptions =
     const service = await startService({
       command: WINDLASS,
       args: ['gitlab', 'run', '--config', configFile, ...words],
-      env: { KUBECONFIG: kubeconfig, NO_COLOR: '1' },
+      env: { KUBECONFIG: access, NO_COLOR: '1', ...env },
       ready: () => isOk(`${url}/health/ready`),
     })
     managers.push(service)
@@ -113,6 +149,7 @@ export async function openRunnerScene(namespace: string, { tls }: SceneOptions =
     coordinator,
     sha,
     image,
+    kubeconfig,
     startManager,
     enqueue(script, more = {}) {
       jobs += 1
@@ -136,28 +173,73 @@ export async function openRunnerScene(namespace: string, { tls }: SceneOptions =
         ...more,
       })
     },
-    async ended(job, timeoutMs = 120_000) {
-      await eventually(`job ${job.payload.id} ends`, async () => job.final, timeoutMs).catch((error: unknown) => {
-        const logs = managers.map((service) => service.log()).join('\n')
-        throw new Error(`${String(error)}\n${job.trace.toString()}\n${logs}`, { cause: error })
+    async ended(job) {
+      await eventually(`job ${job.payload.id} ends`, async () => job.final, ENDED_MS).catch((error: unknown) => {
+        throw new Error(`${String(error)}\n${job.trace.toString()}\n${allLogs()}`, { cause: error })
       })
       if (job.violations.length > 0) throw new Error(`the runner broke rules of GitLab: ${job.violations.join('; ')}`)
       return job
     },
     kubectl: (...args) => cluster.kubectl('--namespace', namespace, ...args),
-    names: async (kind) =>
-      (await cluster.kubectl('--namespace', namespace, 'get', kind, '--output', 'name'))
-        .split('\n')
-        .filter((line) => line !== ''),
+    may,
+    async names(kind, where = namespace) {
+      const polled = POLLED[kind]
+      if (polled === undefined) {
+        const output = await cluster.kubectl('--namespace', where, 'get', kind, '--output', 'name')
+        return output.split('\n').filter((line) => line !== '')
+      }
+      const names = await cluster.names({ kind: polled.kind, namespace: where })
+      return names.map((name) => `${polled.prefix}/${name}`)
+    },
+    async addNamespace(suffix) {
+      const name = `${namespace}-${suffix}`
+      added.push(name)
+      await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+      await applyRoles(cluster, roleFile('other-namespace.yaml'), { namespace: name, clusterRole: name })
+      await cluster.apply(bindingOf({ name: 'windlass-gitlab-jobs', namespace: name, kind: 'Role' }, namespace))
+      await untilAllowed('create', 'pods', '--namespace', name)
+      return name
+    },
+    async allowNamespaces() {
+      const [jobsRole, namespaces] = [`${namespace}-jobs`, `${namespace}-namespaces`]
+      clusterRoles.push(jobsRole, namespaces)
+      await applyRoles(cluster, roleFile('namespace-per-job.yaml'), { namespace, clusterRole: namespaces })
+      // The namespaces do not exist yet, so the rules of their Role are those of a ClusterRole.
+      const [role] = await readRoles(roleFile('other-namespace.yaml'))
+      await cluster.apply({ ...role, kind: 'ClusterRole', metadata: { name: jobsRole } })
+      for (const name of clusterRoles)
+        await cluster.apply(bindingOf({ name, namespace: undefined, kind: 'ClusterRole' }, namespace))
+      await untilAllowed('create', 'namespaces')
+      await untilAllowed('create', 'pods', '--all-namespaces')
+    },
+    log: allLogs,
     async close() {
       for (const service of managers) await service.stop('SIGKILL')
       await coordinator.close()
       await git.close()
-      await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
+      for (const name of [namespace, ...added]) await cluster.kube.delete({ kind: 'Namespace', name })
+      for (const kind of ['ClusterRole', 'ClusterRoleBinding'] as const)
+        for (const name of clusterRoles) await cluster.kube.delete({ kind, name })
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
+
+/** Returns the system ID of the managers with a name. */
+export function systemIdOf(name: string): string {
+  return `r_${createHash('sha256').update(name).digest('hex').slice(0, 12)}`
+}
+
+/** Kinds that tests list again and again, with their names for kubectl. */
+const POLLED: Readonly<Record<string, { readonly kind: Kind; readonly prefix: string }>> = {
+  pods: { kind: 'Pod', prefix: 'pod' },
+  secrets: { kind: 'Secret', prefix: 'secret' },
+  leases: { kind: 'Lease', prefix: 'lease.coordination.k8s.io' },
+  namespaces: { kind: 'Namespace', prefix: 'namespace' },
+}
+
+/** Longest time until a job has ended, with another manager that takes it over. Milliseconds. */
+const ENDED_MS = 300_000
 
 /** What a current GitLab lists in `features.failure_reasons`. */
 const ALL_REASONS = [
@@ -186,30 +268,31 @@ function makeRepository(folder: string): string {
   return git(work, 'rev-parse', 'HEAD')
 }
 
+/** Name of the account of managers, and of its Role. */
+const ACCOUNT = 'windlass-gitlab-runner'
+const roleFile = (name: string): string => join(root, 'packages/gitlab/rbac', name)
+
+/** Returns the binding of a role to the account of managers, which is in the namespace `home`. */
+function bindingOf(role: { name: string; namespace: string | undefined; kind: 'Role' | 'ClusterRole' }, home: string): object {
+  const { name, namespace, kind } = role
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: `${kind}Binding`,
+    metadata: { name, ...(namespace !== undefined && { namespace }) },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+    subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace: home }],
+  }
+}
+
 /** Creates the namespace, and an account with the rights of the manager. Returns the path of its kubeconfig. */
 async function installAccount(cluster: Cluster, { namespace, folder }: { namespace: string; folder: string }): Promise<string> {
-  const name = 'windlass-gitlab-runner'
+  const name = ACCOUNT
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  await applyRoles(cluster, join(root, 'packages/gitlab/rbac/role.yaml'), { namespace, clusterRole: namespace })
+  await applyRoles(cluster, roleFile('role.yaml'), { namespace, clusterRole: namespace })
   await cluster.apply(
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: { name, namespace },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    },
+    bindingOf({ name, namespace, kind: 'Role' }, namespace),
   )
-  const token = await cluster.kubectl('--namespace', namespace, 'create', 'token', name, '--duration=2h')
-  const admin: { clusters: { name: string }[] } = JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json'))
-  const config = {
-    ...admin,
-    users: [{ name, user: { token } }],
-    contexts: [{ name, context: { cluster: admin.clusters[0]?.name, user: name, namespace } }],
-    'current-context': name,
-  }
-  const path = join(folder, 'runner.kubeconfig')
-  writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
-  return path
+  const rights = [{ verb: 'create', group: '', resource: 'pods', namespace }]
+  return writeKubeconfig(cluster, { namespace, name, rights }, join(folder, 'runner.kubeconfig'))
 }

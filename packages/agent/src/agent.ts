@@ -33,6 +33,8 @@ export interface AgentOptions {
   readonly sweepMs?: number
   /** Calls a server without a token, for checks. Throws if it does not answer. */
   readonly reach?: CheckedAgent['reach']
+  /** Further findings of its checks. */
+  readonly findings?: CheckedAgent['findings']
   /** Interval between reports of disks. Milliseconds. */
   readonly disksMs?: number
   /** PEM file with additional certificate authorities, for checks of contexts. */
@@ -116,7 +118,7 @@ class RunningAgent implements Agent {
       clock,
       log,
       signal: this.#running.signal,
-      checked: { clock, serverUrl: client.url, reach: options.reach },
+      checked: { clock, serverUrl: client.url, reach: options.reach, findings: options.findings },
       disksMs: options.disksMs,
       caFile: options.caFile,
       onFenced: (error) => this.#fatal.reject(error),

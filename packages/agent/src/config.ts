@@ -114,6 +114,15 @@ export const AgentConfig = z.object({
     .max(65_535)
     .optional()
     .describe('Port for /livez, /readyz and /metrics; not served if absent.'),
+  GITLAB_REPORTS_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .optional()
+    .describe(
+      'Port on the loopback interface at which a manager of GitLab runners in the same pod reports its jobs, which the agent passes on to the server; not served if absent.',
+    ),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>

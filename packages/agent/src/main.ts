@@ -6,7 +6,7 @@ import { isAbort, isFault, openLog, stopSignal, systemClock, type Logger } from 
 import { isFatal, type Agent } from './agent.ts'
 import { agentConfig, environment, type AgentConfig } from './config.ts'
 import { serveHealth } from './health.ts'
-import { openParts, startByProtocol, tokenStoreOf } from './process.ts'
+import { openParts, openRelay, startByProtocol, tokenStoreOf } from './process.ts'
 import { renewTokens } from './runtimes/renew-tokens.ts'
 
 const EXIT = { stopped: 0, failed: 1, fenced: 3, refused: 4 } as const
@@ -16,8 +16,9 @@ async function run(config: Readonly<AgentConfig>, log: Logger): Promise<number> 
   const parts = await openParts(config, environment(), log)
   const { clusters } = parts
   let agent: (Agent & { metrics?: () => Promise<string> }) | undefined
+  const relay = await openRelay(parts)
   const runtimes = (): number => clusters.all().filter(({ entry }) => entry.name !== '').length
-  const more = async (): Promise<string> => (await agent?.metrics?.()) ?? ''
+  const more = async (): Promise<string> => `${relay?.metrics() ?? ''}${(await agent?.metrics?.()) ?? ''}`
   const health =
     config.PORT === undefined
       ? undefined
@@ -28,7 +29,7 @@ async function run(config: Readonly<AgentConfig>, log: Logger): Promise<number> 
   const files = clusters.follow(either)
   const tokens = store === undefined ? undefined : renewTokens({ clusters, store, clock: systemClock, log }, either)
   try {
-    agent = await startByProtocol(parts, signal)
+    agent = await startByProtocol({ ...parts, relay }, signal)
     if (signal.aborted) await agent.close()
     else signal.addEventListener('abort', () => void agent?.close(), { once: true })
     await agent.ended
@@ -39,6 +40,9 @@ async function run(config: Readonly<AgentConfig>, log: Logger): Promise<number> 
     if (isFatal(error)) return EXIT.refused
     throw error
   } finally {
+    // The manager of a pod that stops runs its jobs to their end, and reports them until then.
+    if (signal.aborted) await relay?.drained()
+    await relay?.[Symbol.asyncDispose]()
     await health?.[Symbol.asyncDispose]()
     over.abort()
     await files

@@ -12,12 +12,14 @@ import {
   type Kube,
   type Leadership,
 } from '@windlass/kube'
+import { agentCalls } from '@windlass/client/agent'
 import { createClient, labelValue, VERSION, type Transport } from '@windlass/protocol'
 import { startAgent, type Agent } from './agent.ts'
 import { chooseProtocol } from './choose-protocol.ts'
 import type { AgentConfig } from './config.ts'
 import { kubernetesExecutor } from './kubernetes/executor.ts'
 import { clustersExecutor } from './kubernetes/clusters-executor.ts'
+import { serveReportRelay, type ReportRelay } from './gitlab-reports/relay.ts'
 import { policyOf } from './kubernetes/policy/settings.ts'
 import { openProtocolMemory, type ProtocolMemory } from './protocol-memory.ts'
 import { fixedCluster, openClusters, type Cluster, type Clusters } from './runtimes/clusters.ts'
@@ -34,6 +36,8 @@ export interface AgentParts {
   /** The cluster that this process runs in, if any. */
   readonly here: ClusterAccess | undefined
   readonly transport: Transport
+  /** Passes on the reports of a manager of GitLab runners in the same pod, if there is one. */
+  readonly relay?: ReportRelay | undefined
   readonly log: Logger
 }
 
@@ -89,9 +93,16 @@ function readRuntimes(config: Readonly<AgentConfig>, here: ClusterAccess | undef
   }
 }
 
+/** Serves the relay for a manager of GitLab runners, with the token of the agent; undefined without its port. Rejects if the port is in use. */
+export async function openRelay({ config, transport, log }: AgentParts): Promise<ReportRelay | undefined> {
+  const { GITLAB_REPORTS_PORT: port, SERVER_URL: url, TOKEN: token } = config
+  if (port === undefined) return undefined
+  return serveReportRelay({ server: agentCalls(createClient({ url, token, transport })), port, clock: systemClock, log })
+}
+
 /** Starts the agent that speaks the protocol of the server. */
 export async function startByProtocol(parts: AgentParts, signal: AbortSignal): Promise<Agent | V1Agent> {
-  const { config, transport, log } = parts
+  const { config, transport, relay, log } = parts
   const client = createClient({ url: config.SERVER_URL, token: config.TOKEN, transport })
   const platform =
     config.ID === undefined
@@ -126,6 +137,7 @@ export async function startByProtocol(parts: AgentParts, signal: AbortSignal): P
     sweepMs: config.SWEEP_MS,
     reach: (url, signal) => reachServer(transport, url, signal),
     caFile: config.CA,
+    ...(relay && { findings: () => [relay.finding()] }),
     ...(known && { runtimes: () => parts.clusters.all().map(({ entry }) => entry.name) }),
   })
   agent.ready.then(

@@ -171,6 +171,8 @@ test('stops the step of a terminated build and removes its attempt', async () =>
   expect(await story.ended(id)).toMatchObject({ status: 'terminated', reason: 'cancelled' })
   // The engine itself ended the step and reported it: the build was not killed.
   expect(of(story.seen, 'step-ended')).toMatchObject([{ status: 'terminated' }])
+  // The engine knows the end when the server has answered.
+  await until(() => of(story.seen, 'finished').length > 0)
   expect(of(story.seen, 'finished')).toMatchObject([{ status: 'terminated' }])
   await until(() => story.cluster.running().length === 0)
 })

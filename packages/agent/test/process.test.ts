@@ -118,7 +118,7 @@ test('creates objects in the cluster of their runtime, also if another file is b
   await Promise.all([reported(here._id), reported(there._id)])
   expect(near.writes().map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf1', 'token-of-near/builds']])
   expect(far.writes().map(({ line, token }) => [line, token])).toEqual([['POST pods/x-wf2', 'token-of-far/builds']])
-  expect(agent.log()).toContain('broken.runtime.yaml')
+  await until('the broken file is logged', () => agent.log().includes('broken.runtime.yaml'))
   expect(agent.log()).not.toContain('very-secret')
 })
 

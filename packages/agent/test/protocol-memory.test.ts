@@ -104,7 +104,8 @@ test('does not go back to v1 after v2, with only its folder or only its Lease', 
     await using agent = await startAgentProcess(place)
     // Two: it continues with v2 after the first refusal.
     await until(`a second hello, but it says ${agent.log()}`, () => server.heard.v2 >= 2)
-    expect(agent.log()).toContain(REFUSAL)
+    // The log is written in the background.
+    await until(`the refusal, but it says ${agent.log()}`, () => agent.log().includes(REFUSAL))
     expect(server.heard.v1).toBe(0)
   }
 })

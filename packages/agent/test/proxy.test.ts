@@ -34,7 +34,11 @@ beforeAll(async () => {
   const tls = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') }
   platform = https.createServer(tls, (request, response) => response.end(`tls ${request.url}`))
   plain = http.createServer((request, response) => response.end(`plain ${request.url}`))
-  for (const server of [platform, plain]) await once(server.listen(0, '127.0.0.1'), 'listening')
+  for (const server of [platform, plain]) {
+    // Kept connections stay open, also over a pause of this process.
+    server.keepAliveTimeout = 0
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+  }
   // The certificate is for 127.0.0.1 and localhost; only the proxy can resolve these names.
   const hosts = { 'platform.example': '127.0.0.1', localhost: '127.0.0.1' }
   proxy = await openConnectProxy({ login, hosts })

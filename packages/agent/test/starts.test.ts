@@ -1,4 +1,5 @@
 /** How many attempts start at once, against a small API server whose pods run when the test says so. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { manualClock, silentLog, systemClock, type Clock, type ManualClock } from '@windlass/kit'
 import type { StartTask } from '@windlass/protocol'
 import { expect, test } from 'vitest'
@@ -165,11 +166,12 @@ test('without the right to read nodes, assumes four cores', async () => {
   expect(scene.begun()).toEqual(letters)
 })
 
-/** Lets time pass, with real time for the calls in between. */
+/** Lets time pass, with turns of the event loop for the calls in between: after a pause of this process, real time alone would bring none. */
 async function pass(clock: ManualClock, ms: number): Promise<void> {
   for (let at = 0; at < ms; at += 500) {
     clock.advance(500)
     await systemClock.sleep(2)
+    for (let turns = 0; turns < 50; turns += 1) await turn()
   }
 }
 

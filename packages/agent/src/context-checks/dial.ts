@@ -23,7 +23,7 @@ import {
   type ProxySettings,
   type TlsOptions,
 } from '@windlass/kit'
-import { isBlocked } from './addresses.ts'
+import { isBlocked } from '@windlass/kit/addresses'
 import { CheckFailure } from './outcome.ts'
 
 export interface DialOptions {

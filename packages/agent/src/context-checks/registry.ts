@@ -1,9 +1,9 @@
 /** Checks the login of a registry as `docker login` does: it asks the registry where it takes logins, gets a token there, and uses it. */
 import { hostOf, parseJson } from '@windlass/kit'
+import { isLoopbackAddress } from '@windlass/kit/addresses'
 import { isRecord } from '@windlass/kit/json'
 import { basicAuth, type CheckedTarget } from '@windlass/protocol'
 import { isIP } from 'node:net'
-import { isLoopbackAddress } from './addresses.ts'
 import { isBusy, type DialAnswer, type Dialer } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 

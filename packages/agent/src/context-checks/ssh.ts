@@ -1,7 +1,7 @@
 /** Checks a Git context over SSH: the host answers as an SSH server. Agents have no SSH client, so the key is not tried. */
 import net from 'node:net'
 import { guardedLookup, hostOf, withoutBrackets } from '@windlass/kit'
-import { isBlocked } from './addresses.ts'
+import { isBlocked } from '@windlass/kit/addresses'
 import { toFailure } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 

@@ -12,6 +12,8 @@ export interface CheckedAgent {
   readonly serverUrl: string
   /** Calls a server. Throws if it does not answer. Absent: only the name is resolved. */
   readonly reach?: ((url: string, signal: AbortSignal) => Promise<void>) | undefined
+  /** Returns what else belongs to the agent. */
+  readonly findings?: (() => FoundFindings) | undefined
 }
 
 type Finding = FoundFindings[number]
@@ -31,7 +33,7 @@ export async function runChecks(
   const urls = [...new Set([agent.serverUrl, ...job.runtimes.map(({ engineUrl }) => engineUrl)])]
   const reached = await Promise.all(urls.map((url) => checkUrl(url, agent, signal)))
   const ofRuntimes = (await executor.check?.(job, signal)) ?? []
-  return [skew, ...reached.flat(), ...ofRuntimes].slice(0, MAX_FINDINGS).map((finding) => ({
+  return [skew, ...reached.flat(), ...(agent.findings?.() ?? []), ...ofRuntimes].slice(0, MAX_FINDINGS).map((finding) => ({
     ...finding,
     message: finding.message.slice(0, 2000),
   }))

@@ -110,11 +110,20 @@ export async function openFakeKube(): Promise<FakeKube> {
     if (found === undefined) return refuse(404, 'NotFound', `${key} not found`)
     if (method === 'DELETE') fake.remove(key)
     if (method === 'PATCH' && !Array.isArray(body)) {
-      const patch = body as { metadata?: { resourceVersion?: string; annotations?: object }; spec?: object; data?: object }
-      const known = found['metadata'] as { resourceVersion: string; annotations?: object }
+      interface Known {
+        readonly resourceVersion: string
+        readonly annotations?: object
+        readonly labels?: object
+      }
+      const patch = body as { metadata?: Partial<Known>; spec?: object; data?: object }
+      const known = found['metadata'] as Known
       if (patch.metadata?.resourceVersion !== undefined && patch.metadata.resourceVersion !== known.resourceVersion)
         return refuse(409, 'Conflict', `${key} was changed`)
-      const metadata = { ...known, annotations: { ...known.annotations, ...patch.metadata?.annotations } }
+      const metadata = {
+        ...known,
+        annotations: { ...known.annotations, ...patch.metadata?.annotations },
+        labels: { ...known.labels, ...patch.metadata?.labels },
+      }
       const data = patch.data === undefined ? {} : { data: { ...(found['data'] as object), ...patch.data } }
       objects.set(key, withVersion({ ...found, metadata, spec: { ...(found['spec'] as object), ...patch.spec }, ...data }))
     }

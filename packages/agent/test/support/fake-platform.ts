@@ -44,6 +44,8 @@ export interface FakePlatformOptions {
 export async function openFakePlatform({ tls, port = 0 }: FakePlatformOptions = {}): Promise<FakePlatform> {
   const serve: http.RequestListener = (request, response) => void answer(request, response)
   const server = tls === undefined ? http.createServer(serve) : https.createServer(tls, serve)
+  // Kept connections stay open, also over a pause of this process.
+  server.keepAliveTimeout = 0
 
   async function answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const heard = await read(request)

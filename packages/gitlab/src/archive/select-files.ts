@@ -1,10 +1,10 @@
 /** Which files of a project an archive has. Rules of the runners of GitLab: patterns with `**`, folders with all that is in them, hidden files too. */
 import { execFile } from 'node:child_process'
-import { lstatSync, readdirSync, type Stats } from 'node:fs'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { lstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { promisify } from 'node:util'
+import { hasCode } from '@windlass/kit'
 import picomatch from 'picomatch'
-import { globSync } from 'tinyglobby'
 
 export interface Wanted {
   /** Files, folders and patterns, relative to the folder or absolute within it. */
@@ -75,12 +75,31 @@ function statOf(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false })
 }
 
-/** Returns what a pattern matches. A path that exists is taken as it is, whatever its characters. */
+/** Returns what a pattern matches. A path that exists is taken as it is, whatever its characters. What lies behind a link out of the folder does not match. */
 function matching(folder: string, path: string): string[] {
-  if (statOf(join(folder, path)) !== undefined) return [path]
-  const options = { cwd: folder, dot: true, onlyFiles: false, expandDirectories: false, followSymbolicLinks: false } as const
-  return globSync([path], options).map(plain)
+  const root = realpathSync(folder)
+  const parent = (one: string): string | undefined => realPath(join(folder, one))
+  if (statOf(join(folder, path)) !== undefined) return path === '.' || isWithin(root, parent(dirname(path))) ? [path] : []
+  const { base } = picomatch.scan(path)
+  const start = parent(base)
+  if (start === undefined || !isWithin(root, start) || !statSync(start).isDirectory()) return []
+  const isMatch = picomatch(path, { dot: true })
+  const inside = readdirSync(start).flatMap((name) => withContent(folder, base === '' ? name : `${base}/${name}`))
+  return inside.filter((one) => isMatch(one))
 }
+
+/** Returns the path without links; undefined if it does not exist. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined
+    throw error
+  }
+}
+
+const isWithin = (root: string, path: string | undefined): boolean =>
+  path !== undefined && (path === root || path.startsWith(root + sep))
 
 /** Returns a path and, of a folder, all that is in it. Symbolic links are not followed. */
 function withContent(folder: string, path: string): string[] {

@@ -4,6 +4,7 @@ import {
   chmodSync,
   createReadStream,
   createWriteStream,
+  existsSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
@@ -49,30 +50,44 @@ export function zipStream(folder: string, paths: readonly string[], level: numbe
   return zip.outputStream as Readable
 }
 
+export interface ExtractOptions {
+  /** Largest content of all files together. Bytes. */
+  readonly maxBytes?: number
+  /** Returns true for a name that must not be extracted: the archive is refused. */
+  readonly isRefused?: (name: string) => boolean
+}
+
 /** Extracts an archive. Throws if an entry leads out of the folder, also by a link that an earlier entry made. */
-export async function extractZip(file: string, folder: string): Promise<void> {
+export async function extractZip(
+  file: string,
+  folder: string,
+  { maxBytes = Infinity, isRefused = () => false }: ExtractOptions = {},
+): Promise<void> {
   const zip = await open(file)
   const root = realpathSync(folder)
+  let bytes = 0
   try {
     /** Modes and times of folders come last: a folder may not be writable, and each new file changes its time. */
     const folders: { readonly path: string; readonly entry: Entry }[] = []
     for await (const entry of entriesOf(zip)) {
+      if (isRefused(entry.fileName)) throw new Error(`the archive has a file that is not extracted: ${entry.fileName}`)
+      // A file with more bytes than its entry says is refused while it is read.
+      bytes += entry.uncompressedSize
+      if (bytes > maxBytes) throw new Error(`the archive has more than ${maxBytes} bytes`)
       const path = placeOf(root, entry.fileName)
       const mode = entry.externalFileAttributes >>> 16
       if (entry.fileName.endsWith('/')) {
-        mkdirSync(path, { recursive: true })
-        requireInside(root, path)
+        makeInside(root, path)
         folders.push({ path, entry })
         continue
       }
-      mkdirSync(dirname(path), { recursive: true })
-      requireInside(root, dirname(path))
+      makeInside(root, dirname(path))
       rmSync(path, { force: true, recursive: true })
       await ((mode & TYPE) === LINK ? extractLink(zip, entry, path) : extractFile(zip, entry, path))
     }
     for (const { path, entry } of folders.toReversed()) {
-      // A later entry may have put a link in its place.
-      if (!lstatSync(path).isDirectory()) continue
+      // A later entry may have put a link in its place, or in that of a folder above it.
+      if (!existsSync(path) || realpathSync(path) !== path) continue
       chmodSync(path, (entry.externalFileAttributes >>> 16) & 0o777 || 0o755)
       utimesSync(path, new Date(), entry.getLastModDate())
     }
@@ -120,6 +135,14 @@ function placeOf(root: string, name: string): string {
   const path = resolve(root, name)
   if (path !== root && !path.startsWith(root + sep)) throw new Error(`the archive has a file outside of its folder: ${name}`)
   return path
+}
+
+/** Creates a folder. Throws before that if a folder above it is a link to another place. */
+function makeInside(root: string, folder: string): void {
+  let parent = folder
+  while (!existsSync(parent)) parent = dirname(parent)
+  requireInside(root, parent)
+  mkdirSync(folder, { recursive: true })
 }
 
 /** Throws if a folder is a link to another place. */

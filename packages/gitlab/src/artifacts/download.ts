@@ -5,33 +5,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { extractZip } from '../archive/zip.ts'
-import { bodyText, quotedText, RefusedTransfer, statusOf, transfer, type Environment } from '../helper/transfer.ts'
+import { bodyText, openTries, quotedText, RefusedTransfer, statusOf, transfer, type Environment } from '../helper/transfer.ts'
 import { artifactsAddress, type ArtifactsCall } from './address.ts'
 
-const TRIES = 3
-const WAIT_MS = 1_000
 const HEADERS_MS = 10 * 60_000
 /** Number of redirects to the object store. */
 const MAX_REDIRECTS = 3
 
-/** Downloads and extracts the artifacts. Throws `RefusedTransfer` if they do not exist or may not be read, and the last error after all tries. */
+/** Downloads and extracts the artifacts. Throws `RefusedTransfer` if they do not exist or may not be read, and the last error after all tries (`openTries`). */
 export async function downloadArtifacts(options: ArtifactsCall): Promise<void> {
   const { folder, say, clock } = options
   const work = mkdtempSync(join(tmpdir(), 'artifacts-'))
   const file = join(work, 'artifacts.zip')
+  const tries = openTries({ what: 'Downloading artifacts from coordinator', clock, say, isFinal })
   try {
-    for (let n = 1; ; n += 1) {
+    for (let isFirst = true; ; isFirst = false) {
       try {
-        const status = await fetchArchive(options, file, n === 1)
+        const status = await fetchArchive(options, file, isFirst)
         say(`Downloading artifacts from coordinator... ok        id=${options.jobId} responseStatus=${status}`)
         break
       } catch (error) {
-        const isFinal = error instanceof RefusedTransfer && [401, 403, 404].includes(error.status)
-        if (isFinal || n >= TRIES) throw error
-        say(
-          `WARNING: Downloading artifacts from coordinator... ${error instanceof Error ? error.message : String(error)}; trying again`,
-        )
-        await clock.sleep(WAIT_MS)
+        await tries.failed(error)
       }
     }
     await extractZip(file, folder)
@@ -39,6 +33,9 @@ export async function downloadArtifacts(options: ArtifactsCall): Promise<void> {
     rmSync(work, { recursive: true, force: true })
   }
 }
+
+/** Another status can be one of the object store, which the next try does not ask. */
+const isFinal = (status: number): boolean => [401, 403, 404].includes(status)
 
 /** Downloads the archive into a file. The first try asks for the address of the object store. */
 async function fetchArchive({ token, env, ...call }: ArtifactsCall, file: string, isDirect: boolean): Promise<number> {
@@ -51,7 +48,7 @@ async function fetchArchive({ token, env, ...call }: ArtifactsCall, file: string
     answer = await get(location, {}, env)
   }
   const { statusCode: status = 0 } = answer
-  if (status !== 200) throw new RefusedTransfer(status, `${statusOf(answer)} ${quotedText(await bodyText(answer))}`.trim())
+  if (status !== 200) throw new RefusedTransfer(answer, `${statusOf(answer)} ${quotedText(await bodyText(answer))}`.trim())
   const length = Number(answer.headers['content-length'] ?? Number.NaN)
   const output = createWriteStream(file)
   await pipeline(answer, output)

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { gzipStream } from '../archive/gzip.ts'
 import { selectFiles, type Wanted } from '../archive/select-files.ts'
 import { compressionLevel, zipStream } from '../archive/zip.ts'
-import { bodyText, quotedText, RefusedTransfer, statusOf, transfer } from '../helper/transfer.ts'
+import { bodyText, openTries, quotedText, RefusedTransfer, statusOf, transfer } from '../helper/transfer.ts'
 import { artifactsAddress, type ArtifactsCall } from './address.ts'
 
 export interface UploadOptions extends ArtifactsCall, Wanted {
@@ -19,12 +19,10 @@ export interface UploadOptions extends ArtifactsCall, Wanted {
   readonly timeoutMs: number
 }
 
-/** Tries after a lost connection or an error of the server, and after 503, which a busy server sends. */
-const TRIES = 3
-const BUSY_TRIES = 6
-const WAIT_MS = 1_000
+/** Number of servers that an upload may be sent to in turn. */
+const MAX_MOVES = 5
 
-/** Uploads the files. Throws `RefusedTransfer` for an answer that is final, and the last error after all tries. */
+/** Uploads the files. Throws `RefusedTransfer` for an answer that is final, and the last error after all tries (`openTries`). */
 export async function uploadArtifacts(options: UploadOptions): Promise<void> {
   const { say, clock, folder } = options
   const { paths, notes } = await selectFiles(folder, options)
@@ -35,25 +33,15 @@ export async function uploadArtifacts(options: UploadOptions): Promise<void> {
   }
   const pack = packerOf(options, paths)
   let target = addressOf(options)
-  for (let n = 1; ; n += 1) {
-    const moved = await tryUpload(options, { target, pack }).catch((error: unknown) => {
-      if (!mayRepeat(error, n)) throw error
-      say(`WARNING: Uploading artifacts as "${shownType(options)}" to coordinator... ${messageOf(error)}; trying again`)
-      return undefined
-    })
+  const tries = openTries({ what: `Uploading artifacts as "${shownType(options)}" to coordinator`, clock, say })
+  for (let moves = 0; ;) {
+    const moved = await tryUpload(options, { target, pack }).catch((error: unknown) => tries.failed(error))
     if (moved === 'done') return
-    if (moved !== undefined && n >= BUSY_TRIES) throw new Error('the server redirects the upload again and again')
-    target = moved ?? target
-    if (moved === undefined) await clock.sleep(WAIT_MS * n)
+    if (moved === undefined) continue
+    moves += 1
+    if (moves > MAX_MOVES) throw new Error(`the server redirected the upload ${moves} times`)
+    target = moved
   }
-}
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-function mayRepeat(error: unknown, n: number): boolean {
-  if (!(error instanceof RefusedTransfer)) return n < TRIES
-  if (error.status === 503) return n < BUSY_TRIES
-  return error.status >= 500 && n < TRIES
 }
 
 const shownType = ({ type }: UploadOptions): string => (type === '' ? 'archive' : type)
@@ -111,7 +99,7 @@ async function tryUpload(
     413: 'the artifacts are larger than GitLab allows',
     403: 'the token of the job is not accepted',
   }
-  throw new RefusedTransfer(status, `${shown}: ${hints[status] ?? reasonOf(text)}`)
+  throw new RefusedTransfer(answer, `${shown}: ${hints[status] ?? reasonOf(text)}`)
 }
 
 function movedTo(target: string, location: string): string {

@@ -3,7 +3,7 @@ import { awsCredentials, presignAws, type AwsCredentials } from '@windlass/cloud
 import type { Clock } from '@windlass/kit'
 import { shortToken } from '../coordinator/tokens.ts'
 import type { RunnerSection } from '../config/schema.ts'
-import type { CacheUrls } from '../job/stages.ts'
+import type { CacheUrls } from '../job/stage.ts'
 import { ConfigurationError } from '../pod/configuration-error.ts'
 import { objectName } from './cache-key.ts'
 
@@ -37,14 +37,19 @@ export async function signedAddresses(
   const runner = cache.Shared === true ? undefined : shortToken(token ?? '')
   const entries = keys.map(async (key) => {
     const name = objectName({ prefix: cache.Path ?? '', runner, projectId: options.projectId }, key)
-    const [get, head, put] = await Promise.all([store.sign('GET', name), store.sign('HEAD', name), store.sign('PUT', name)])
-    return [key, { get, head, put, headers: [] }] as const
+    const [get, put] = await Promise.all([store.sign('GET', name), store.sign('PUT', name)])
+    return [
+      key,
+      { get, put, headers: Object.entries(store.uploadHeaders).map(([header, value]) => `${header}: ${value}`) },
+    ] as const
   })
   return new Map(await Promise.all(entries))
 }
 
 interface Store {
-  readonly sign: (method: string, object: string) => Promise<string>
+  /** Headers that the upload must have. */
+  readonly uploadHeaders: Readonly<Record<string, string>>
+  readonly sign: (method: 'GET' | 'PUT', object: string) => Promise<string>
 }
 
 async function openStore(s3: S3, { seconds, env, clock, signal }: AddressOptions): Promise<Store> {
@@ -53,13 +58,14 @@ async function openStore(s3: S3, { seconds, env, clock, signal }: AddressOptions
   const region = s3.BucketLocation === undefined || s3.BucketLocation === '' ? 'us-east-1' : s3.BucketLocation
   const credentials = keysOf(s3) ?? (await awsCredentials({ env, clock, region })(signal))
   const base = bucketAddress(s3, { bucket, region })
+  const uploadHeaders = encryptionOf(s3)
   return {
-    sign: (method, object) =>
-      presignAws({ method, url: `${base}/${object.split('/').map(encodeURIComponent).join('/')}` }, seconds, {
-        credentials,
-        service: 's3',
-        region,
-      }),
+    uploadHeaders,
+    sign: (method, object) => {
+      const url = `${base}/${object.split('/').map(encodeURIComponent).join('/')}`
+      const headers = method === 'PUT' ? uploadHeaders : {}
+      return presignAws({ method, url, headers }, seconds, { credentials, service: 's3', region })
+    },
   }
 }
 
@@ -69,9 +75,28 @@ function keysOf({ AccessKey, SecretKey, SessionToken, AuthenticationType }: S3):
   return { accessKeyId: AccessKey, secretAccessKey: SecretKey, ...(SessionToken !== undefined && { sessionToken: SessionToken }) }
 }
 
-/** Amazon has a host for each bucket; other stores have buckets in the path, unless they are told otherwise. */
+const ENCRYPTIONS = { S3: 'AES256', KMS: 'aws:kms', 'DSSE-KMS': 'aws:kms:dsse' } as const
+
+/** Headers by which the store encrypts the object. */
+function encryptionOf({ ServerSideEncryption: kind, ServerSideEncryptionKeyID: key = '' }: S3): Record<string, string> {
+  if (kind === undefined || kind === '') return {}
+  const hasKey = kind !== 'S3' && key !== ''
+  return {
+    'x-amz-server-side-encryption': ENCRYPTIONS[kind],
+    ...(hasKey && { 'x-amz-server-side-encryption-aws-kms-key-id': key }),
+  }
+}
+
+const AMAZON = 's3.amazonaws.com'
+
+/** Amazon has a host for each bucket. Other stores have buckets in the path, unless PathStyle says otherwise. */
 function bucketAddress(s3: S3, { bucket, region }: { readonly bucket: string; readonly region: string }): string {
-  const host = s3.ServerAddress === undefined || s3.ServerAddress === '' ? `s3.${region}.amazonaws.com` : s3.ServerAddress
+  const { ServerAddress: given = '', DualStack: isDual = true, Accelerate: isAccelerated = false } = s3
+  const isRegional = given === '' || given === AMAZON
+  const regional = isDual ? `s3.dualstack.${region}.amazonaws.com` : `s3.${region}.amazonaws.com`
+  const accelerated = isDual ? 's3-accelerate.dualstack.amazonaws.com' : 's3-accelerate.amazonaws.com'
+  const usual = isAccelerated ? accelerated : regional
+  const host = isRegional ? usual : given
   const isAmazon = host.endsWith('.amazonaws.com')
   const scheme = s3.Insecure === true ? 'http' : 'https'
   return (s3.PathStyle ?? !isAmazon) ? `${scheme}://${host}/${bucket}` : `${scheme}://${bucket}.${host}`

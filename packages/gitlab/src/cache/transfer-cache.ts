@@ -3,9 +3,10 @@ import { createReadStream, createWriteStream, existsSync, lstatSync, mkdirSync, 
 import type { IncomingMessage } from 'node:http'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { Clock } from '@windlass/kit'
 import { selectFiles, type Wanted } from '../archive/select-files.ts'
 import { compressionLevel, extractZip, zipStream } from '../archive/zip.ts'
-import { bodyText, quotedText, statusOf, transfer, type Environment } from '../helper/transfer.ts'
+import { bodyText, openTries, quotedText, RefusedTransfer, statusOf, transfer, type Environment } from '../helper/transfer.ts'
 
 interface CacheOptions {
   /** Archive in the pod. */
@@ -14,6 +15,7 @@ interface CacheOptions {
   readonly timeoutMs: number
   readonly folder: string
   readonly env: Environment
+  readonly clock: Clock
   readonly say: (line: string) => void
 }
 
@@ -62,16 +64,15 @@ function isCurrent(file: string, folder: string, paths: readonly string[]): bool
   return paths.every((path) => (lstatSync(join(folder, path), { throwIfNoEntry: false })?.mtimeMs ?? Infinity) <= made)
 }
 
-const TRIES = 3
-
-async function upload({ file, headers, timeoutMs, env, say }: SaveOptions, url: string, size: number): Promise<void> {
+async function upload({ file, headers, timeoutMs, env, clock, say }: SaveOptions, url: string, size: number): Promise<void> {
   const { origin, pathname } = new URL(url)
   say(`Uploading cache.zip to ${origin}${pathname}`)
   const own = headers.map((header) => {
     const at = header.indexOf(':')
     return [header.slice(0, at).trim(), header.slice(at + 1).trim()] as const
   })
-  for (let n = 1; ; n += 1) {
+  const tries = openTries({ what: 'Uploading cache.zip', clock, say })
+  for (;;) {
     const answer = await transfer(
       {
         method: 'PUT',
@@ -85,12 +86,12 @@ async function upload({ file, headers, timeoutMs, env, say }: SaveOptions, url: 
     const text = await bodyText(answer)
     const { statusCode: status = 0 } = answer
     if (status >= 200 && status < 300) return
-    if (n >= TRIES || status < 500) throw refused(answer, text)
+    await tries.failed(refused(answer, text))
   }
 }
 
-function refused(answer: IncomingMessage, text: string): Error {
-  return new Error(`the store answered ${statusOf(answer)}: ${quotedText(text)}`)
+function refused(answer: IncomingMessage, text: string): RefusedTransfer {
+  return new RefusedTransfer(answer, `the store answered ${statusOf(answer)}: ${quotedText(text)}`)
 }
 
 export interface RestoreOptions extends CacheOptions {
@@ -117,7 +118,7 @@ async function download(
   const { statusCode: status = 0 } = answer
   if (status === 404) {
     answer.resume()
-    throw new Error('the store has no such cache')
+    throw new Error('the store does not have this cache')
   }
   if (status !== 200) throw refused(answer, await bodyText(answer))
   const { origin, pathname } = new URL(url)

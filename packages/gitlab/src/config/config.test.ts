@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { changeConfigFile, defaultConfigFile, loadConfig } from './config-file.ts'
 import { parseGoDuration } from './duration.ts'
 import { addRunner, removeRunner, setRunnerKeys } from './edit.ts'
-import { RESOURCE_KEYS } from './kubernetes-section.ts'
+import { RESOURCE_KEYS } from './sections/kubernetes-section.ts'
 import { readConfigText } from './read.ts'
 import { systemIdFor } from './system-id.ts'
 import { mergeTemplate, readTemplate } from './template.ts'
@@ -112,6 +112,15 @@ test.each([
   expect(findings).toContainEqual(expect.objectContaining({ severity: 'error', line, message: expect.stringContaining(message) }))
 })
 
+test('a feature flag without an effect is one warning with its line', () => {
+  const flags = '  [runners.feature_flags]\n    FF_TIMESTAMPS = false\n    FF_USE_FASTZIP = true\n    FF_HASH_CACHE_KEY = true\n'
+  const { findings } = readConfigText(ONE.replace('  [runners.kubernetes]\n', `${flags}  [runners.kubernetes]\n`))
+  expect(findings).toMatchObject([
+    { line: 16, message: 'the feature flag "FF_USE_FASTZIP" has no effect in Windlass', hint: 'Remove it.' },
+    { line: 17, hint: 'Did you mean FF_HASH_CACHE_KEYS?' },
+  ])
+})
+
 test('an error never quotes the text, which has tokens in it', () => {
   const { findings } = readConfigText('[[runners]]\ntoken = "glrt-secret" oops')
   expect(JSON.stringify(findings)).not.toContain('glrt-secret')
@@ -205,7 +214,7 @@ test('the file is written whole, for the user alone, one change after the other'
   expect(() => loadConfig(`${file}.absent`)).toThrow('does not exist')
 })
 
-test('the system ID stays the same, and pods of one machine have different ones (G003)', () => {
+test('the system ID stays the same, and each configuration file and each pod of one machine has its own (G003, G105)', () => {
   const one = folder()
   const machine = join(one, 'machine-id')
   writeFileSync(machine, '0123456789abcdef0123456789abcdef\n')
@@ -213,7 +222,13 @@ test('the system ID stays the same, and pods of one machine have different ones 
   const id = systemIdFor(config, {}, machine)
   expect(id).toMatch(/^s_[0-9a-f]{12}$/)
   expect(systemIdFor(config, {}, machine)).toBe(id)
-  expect(systemIdFor(join(folder(), 'config.toml'), {}, machine)).toBe(id)
+  expect(readFileSync(join(one, '.runner_system_id'), 'utf8')).toBe(`${id}\n`)
+  rmSync(join(one, '.runner_system_id'))
+  expect(systemIdFor(config, {}, machine)).toBe(id)
+  const [beside, elsewhere] = [join(one, 'other.toml'), join(folder(), 'config.toml')]
+  const others = [beside, elsewhere].map((file) => systemIdFor(file, {}, machine))
+  expect(new Set([id, ...others]).size).toBe(3)
+  expect([beside, elsewhere, config].map((file) => systemIdFor(file, {}, machine))).toEqual([...others, id])
   const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1' }
   const pods = [1, 2].map(() => systemIdFor(join(folder(), 'config.toml'), pod, machine))
   expect(new Set([...pods, id]).size).toBe(3)

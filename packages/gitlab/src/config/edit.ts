@@ -2,7 +2,7 @@
 import { fault } from '@windlass/kit'
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify, TomlDate, type TomlTable, type TomlValue } from 'smol-toml'
-import { tomlLines, type TomlLines } from './toml-lines.ts'
+import { tomlLines, type TomlLines } from './keys/toml-lines.ts'
 
 /** Values of keys of a runner. Undefined removes a key. */
 export type RunnerKeys = Readonly<Record<string, string | number | boolean | Date | undefined>>
@@ -95,7 +95,10 @@ function checked(text: string, wanted: TomlTable): string {
   if (hasMeaning(text, wanted)) return text
   const whole = `${stringify(wanted).trim()}\n`
   if (hasMeaning(whole, wanted)) return whole
-  throw fault('config-invalid', { message: 'The configuration of the runner cannot be changed.' })
+  throw fault('config-invalid', {
+    message: 'The file cannot be changed without a loss.',
+    hint: 'Write the keys into [[runners]] by hand.',
+  })
 }
 
 function hasMeaning(text: string, wanted: TomlTable): boolean {

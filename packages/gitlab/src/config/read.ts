@@ -1,11 +1,13 @@
 /** Reads the configuration of a runner, and says what is wrong in it. */
+import { defined } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import { parse, TomlError } from 'smol-toml'
 import type { z } from 'zod'
 import { RunnerConfig } from './schema.ts'
 import { remarksOn } from './semantics.ts'
-import { tomlLines, type Path, type TomlLines } from './toml-lines.ts'
-import { unknownKeys } from './unknown-keys.ts'
+import { tomlLines, type Path, type TomlLines } from './keys/toml-lines.ts'
+import { unknownKeys } from './keys/unknown-keys.ts'
+import { unusedKeys } from './keys/unused-keys.ts'
 
 export interface Finding {
   /** A configuration with errors is not used. */
@@ -16,6 +18,8 @@ export interface Finding {
   readonly key: string
   readonly message: string
   readonly hint?: string
+  /** Name of the runner that the key belongs to. */
+  readonly runner?: string
 }
 
 export interface ReadConfig {
@@ -53,12 +57,21 @@ export function readConfigText(text: string): ReadConfig {
   })
   if (parsed.success)
     findings.push(
-      ...remarksOn(parsed.data).map(({ path, ...remark }) => ({ ...remark, line: lines.lineOf(path), key: toText(path) })),
+      ...[...remarksOn(parsed.data), ...unusedKeys(parsed.data)].map(({ path, ...remark }) => ({
+        ...remark,
+        line: lines.lineOf(path),
+        key: toText(path),
+        ...defined({ runner: runnerOf(path, parsed.data) }),
+      })),
     )
   else findings.push(...parsed.error.issues.map((issue) => fromIssue(issue, value, lines)))
   findings.sort((a, b) => a.line - b.line)
   const isValid = findings.every(({ severity }) => severity === 'warning')
   return { config: isValid ? parsed.data : undefined, findings }
+}
+
+function runnerOf([section, index]: Path, { runners }: RunnerConfig): string | undefined {
+  return section === 'runners' && typeof index === 'number' ? runners[index]?.name : undefined
 }
 
 function failed({ line, message }: { line: number; message: string }): ReadConfig {

@@ -3,9 +3,9 @@
  * the rooms that use a key know its default.
  */
 import { z } from 'zod'
-import { CacheSection } from './cache-section.ts'
+import { CacheSection } from './sections/cache-section.ts'
 import { bool, count, duration, environment, text, time } from './fields.ts'
-import { KubernetesSection } from './kubernetes-section.ts'
+import { KubernetesSection } from './sections/kubernetes-section.ts'
 
 const labels = z.record(z.string(), z.string())
 

@@ -1,7 +1,9 @@
-/** Rules of a configuration that concern several keys, and settings that Windlass accepts and does not use. */
-import type { KubernetesSection } from './kubernetes-section.ts'
+/** Rules of a configuration that concern the values of keys, or several keys. */
+import { nearest } from '@windlass/plan/suggest'
+import { featureFlags, FLAGS, unknownFlags } from '../job/feature-flags.ts'
+import type { KubernetesSection } from './sections/kubernetes-section.ts'
 import type { RunnerConfig, RunnerSection } from './schema.ts'
-import type { Path } from './toml-lines.ts'
+import type { Path } from './keys/toml-lines.ts'
 
 export interface Remark {
   readonly severity: 'error' | 'warning'
@@ -20,12 +22,6 @@ export function remarksOn(config: RunnerConfig): Remark[] {
       path: ['concurrent'],
       message: `concurrent is ${config.concurrent}, and ${length} runners share it, so some of them have to wait for the others`,
     })
-  if (config.session_server?.listen_address !== undefined)
-    remarks.push({
-      severity: 'warning',
-      path: ['session_server'],
-      message: 'Windlass has no terminal for GitLab jobs, so the session server is not started',
-    })
   return remarks
 }
 
@@ -43,11 +39,18 @@ function onRunner(runner: RunnerSection, path: Path): Remark[] {
     )
   if ((runner.url ?? '') === '')
     error(['url'], 'the URL of the GitLab server is missing', 'Set url = "https://gitlab.example.com".')
-  if ((runner.token ?? '') === '') warning(['token'], 'the runner has no token, so it is not asked for jobs')
+  if ((runner.token ?? '') === '') warning(['token'], 'the runner has no token, so it gets no jobs')
   else if (/\s/.test(runner.token ?? ''))
     error(['token'], 'the token contains white space', 'Write the token without a line break at its end.')
-  if (runner.proxy_exec === true) warning(['proxy_exec'], 'Windlass masks output in the manager; proxy_exec has no effect')
-  if (runner.step_runner_image !== undefined) warning(['step_runner_image'], 'Windlass does not run CI steps')
+  for (const flag of unknownFlags(Object.keys(runner.feature_flags ?? {}))) {
+    const near = nearest(flag, Object.keys(FLAGS))
+    remarks.push({
+      severity: 'warning',
+      path: [...path, 'feature_flags', flag],
+      message: `the feature flag "${flag}" has no effect in Windlass`,
+      hint: near === undefined ? 'Remove it.' : `Did you mean ${near}?`,
+    })
+  }
   if (runner.kubernetes !== undefined) remarks.push(...onKubernetes(runner, runner.kubernetes, [...path, 'kubernetes']))
   remarks.push(...onCache(runner, [...path, 'cache']))
   return remarks
@@ -60,11 +63,12 @@ function onKubernetes(runner: RunnerSection, section: KubernetesSection, path: P
   for (const [n, { patch, patch_path: file }] of (section.pod_spec ?? []).entries())
     if ((patch === undefined) === (file === undefined))
       add('error', ['pod_spec', n], 'a patch of the pod needs exactly one of patch and patch_path')
-  if (section.pod_spec !== undefined && runner.feature_flags?.['FF_USE_ADVANCED_POD_SPEC_CONFIGURATION'] !== true)
-    add('warning', ['pod_spec'], 'pod_spec has no effect without the feature flag FF_USE_ADVANCED_POD_SPEC_CONFIGURATION')
-  for (const key of ['namespace_per_job', 'pod_disruption_budget', 'autoscaler', 'bearer_token_overwrite_allowed'] as const)
-    if (section[key] !== undefined && section[key] !== false)
-      add('warning', [key], `${key} has no effect in this version of Windlass`)
+  if (section.pod_spec !== undefined && !featureFlags(runner).FF_USE_ADVANCED_POD_SPEC_CONFIGURATION)
+    add(
+      'warning',
+      ['pod_spec'],
+      'pod_spec has no effect without the feature flag FF_USE_ADVANCED_POD_SPEC_CONFIGURATION, which a job can set as well',
+    )
   const files = [section.cert_file, section.key_file, section.ca_file].filter((file) => file !== undefined && file !== '')
   if (files.length === 1 || files.length === 2) add('error', ['cert_file'], 'cert_file, key_file and ca_file are needed together')
   if (section.terminationGracePeriodSeconds !== undefined)
@@ -95,7 +99,8 @@ function onCache({ cache }: RunnerSection, path: Path): Remark[] {
       {
         severity: 'warning',
         path: [...path, 'Type'],
-        message: `caches of the type ${cache.Type} are not supported, so jobs with a cache fail; use s3`,
+        message: `caches of the type ${cache.Type} are not supported, so jobs with a cache fail`,
+        hint: 'Set Type = "s3".',
       },
     ]
   if (cache?.Type === undefined || cache.Type === '' || cache[cache.Type] !== undefined) return []

@@ -96,7 +96,7 @@ export function openCalls(options: CallOptions): Calls {
       if (!call.expected.includes(answer.status)) {
         const { status, correlationId, reason } = answer
         const fields = { method: call.method, path: call.path, status, reason, correlation_id: correlationId }
-        log[LOGGED_AS_INFO.has(status) ? 'info' : 'warn'](fields, 'the coordinator answered with another status than expected')
+        log[LOGGED_AS_INFO.has(status) ? 'info' : 'warn'](fields, 'GitLab answered with an unexpected status')
       }
       if (!isRetried(answer.status) || n >= TRIES || call.expected.includes(answer.status)) return answer
       const delayMs = retryDelayMs(answer.headers, n, clock.now())
@@ -140,7 +140,7 @@ async function once(
   const url = new URL(path, base)
   const requestId = randomUUID().replaceAll('-', '')
   const toFault = (why: string, cause: unknown): Fault => {
-    log.warn({ method, path, err: cause, correlation_id: requestId }, 'the coordinator does not answer')
+    log.warn({ method, path, err: cause, correlation_id: requestId }, 'GitLab does not answer')
     const known = cause instanceof Error ? hideLogin(explainUnreachable(cause, url.href).cause) : why
     return fault('forge-unreachable', { message: `GitLab at ${url.origin} does not answer: ${known}.`, hint: HINT }, cause)
   }

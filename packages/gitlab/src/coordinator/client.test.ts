@@ -150,7 +150,9 @@ test('fails a job that it does not understand', async () => {
   const job = fake.enqueue({ id: 5, token: 'glcbt-five', steps: 'none' })
   expect((await client.requestJob({ systemId: 's_1' })).outcome).toBe('failed')
   await expect.poll(() => job.final).toMatchObject({ state: 'failed', failureReason: 'runner_system_failure' })
-  expect(log.lines.find(({ level }) => level === 'error')?.message).toBe('the coordinator sent a job that is not understood')
+  expect(log.lines.find(({ level }) => level === 'error')?.message).toBe(
+    'GitLab sent a job that cannot be parsed; update Windlass',
+  )
 })
 
 test('an abort ends a held request with its reason, and closes the connection', async () => {

@@ -14,16 +14,7 @@ test('sends all features as booleans, and only those as true that the runner imp
   })
   const off = Object.entries(FEATURES).flatMap(([name, value]) => (value ? [] : [name]))
   expect(off.toSorted()).toEqual(
-    [
-      'session',
-      'terminal',
-      'proxy',
-      'vault_secrets',
-      'native_steps_integration',
-      'job_inputs',
-      'shared',
-      'service_executor_opts',
-    ].toSorted(),
+    ['session', 'terminal', 'proxy', 'native_steps_integration', 'job_inputs', 'shared', 'service_executor_opts'].toSorted(),
   )
   expect(Object.keys(FEATURES)).toHaveLength(31)
   expect(runnerInfo()).not.toHaveProperty('labels')

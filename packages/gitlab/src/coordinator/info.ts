@@ -3,7 +3,7 @@ import { fault, type Problem } from '@windlass/kit'
 
 /**
  * Features of the runner API of GitLab. All are always sent. The server changes what it sends by them, so a feature is only true if the runner
- * implements it: `vault_secrets` would bring secrets to fetch, `native_steps_integration` steps, and `job_inputs` values to insert.
+ * implements it: `native_steps_integration` would bring steps, and `job_inputs` values to insert. `vault_secrets` brings secrets of all stores.
  */
 export const FEATURES = {
   variables: true,
@@ -29,10 +29,10 @@ export const FEATURES = {
   service_multiple_aliases: true,
   image_executor_opts: true,
   two_phase_job_commit: true,
+  vault_secrets: true,
   session: false,
   terminal: false,
   proxy: false,
-  vault_secrets: false,
   native_steps_integration: false,
   job_inputs: false,
   shared: false,

@@ -72,7 +72,7 @@ export function jobRequest(options: {
       problems: job.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => `${path.join('.')}: ${message}`),
       correlation_id: correlationId,
     }
-    log.error(fields, 'the coordinator sent a job that is not understood')
+    log.error(fields, 'GitLab sent a job that cannot be parsed; update Windlass')
     // In the background: the next request must not wait for it.
     void failUnreadable(answer.json, options, signal).catch(() => undefined)
     return { outcome: 'failed', ...common }

@@ -20,8 +20,13 @@ export function isRetried(status: number): boolean {
  * seconds; otherwise the delay grows exponentially. `now` is the wall time in epoch milliseconds, for an answer without a `Date`.
  */
 export function retryDelayMs(headers: IncomingHttpHeaders, n: number, now: number): number {
+  return askedDelayMs(headers, now) ?? backoffMs(BACKOFF, n)
+}
+
+/** Returns the delay that a server asks for, at most an hour; undefined if it asks for none. Milliseconds. */
+export function askedDelayMs(headers: IncomingHttpHeaders, now: number): number | undefined {
   const asked = resetMs(headers, now) ?? afterMs(headers)
-  return asked === undefined ? backoffMs(BACKOFF, n) : Math.min(Math.max(asked, 0), MAX_ASKED_MS)
+  return asked === undefined ? undefined : Math.min(Math.max(asked, 0), MAX_ASKED_MS)
 }
 
 function resetMs(headers: IncomingHttpHeaders, now: number): number | undefined {

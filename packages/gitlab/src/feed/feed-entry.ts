@@ -114,7 +114,7 @@ export class FeedEntry {
     if (pauseMs <= 0) return
     const fields = { runner: this.settings.key, pauseMs }
     if (result.outcome === 'forbidden')
-      log.error(fields, 'the coordinator refuses the token of the runner; check that the runner exists')
+      log.error(fields, 'GitLab refuses the token of the runner; check in GitLab that the runner exists')
     else log.warn(fields, 'requests for jobs are paused after a failure of the server')
   }
 

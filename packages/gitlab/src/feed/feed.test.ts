@@ -16,6 +16,8 @@ interface Setup {
   /** Largest number of jobs that ran at the same time. */
   readonly most: () => number
   readonly started: { readonly key: string; readonly id: number }[]
+  /** Jobs that had to wait for another one. */
+  readonly queued: number[]
   readonly log: ReturnType<typeof keptLog>
 }
 
@@ -33,6 +35,7 @@ function open(ask: Ask, entries: readonly RunnerEntry[], limits: Partial<FeedLim
   const polls: { key: string; at: number }[] = []
   const started: { key: string; id: number }[] = []
   const running = new Map<number, () => void>()
+  const queued: number[] = []
   let most = 0
   const feed = openFeed({
     entries,
@@ -45,6 +48,7 @@ function open(ask: Ask, entries: readonly RunnerEntry[], limits: Partial<FeedLim
       polls.push({ key, at: clock.monotonic() })
       return ask(key, call)
     },
+    onQueued: ({ job }) => queued.push(job.id),
     async onJob({ key, job }) {
       started.push({ key, id: job.id })
       const ended = Promise.withResolvers<void>()
@@ -55,7 +59,7 @@ function open(ask: Ask, entries: readonly RunnerEntry[], limits: Partial<FeedLim
     },
   })
   onTestFinished(() => feed.close())
-  return { feed, clock, polls, running, most: () => most, started, log }
+  return { feed, clock, polls, running, most: () => most, started, queued, log }
 }
 
 /** Opens a feed whose entries all ask one fake coordinator. */
@@ -163,9 +167,11 @@ test('held requests of all entries wait at the same time, although only one job 
 })
 
 test('a job that arrives together with the one that takes the last slot waits until that one ends', async () => {
-  const { fake, feed, clock, polls, running, started } = await openWithFake({ holdMs: 600_000 }, [entry('a'), entry('b')], {
-    concurrent: 1,
-  })
+  const { fake, feed, clock, polls, running, started, queued } = await openWithFake(
+    { holdMs: 600_000 },
+    [entry('a'), entry('b')],
+    { concurrent: 1 },
+  )
   await advanceUntil(clock, 100, () => fake.held === 2)
   await pass(clock, 2_000)
   enqueue(fake, 3)
@@ -174,9 +180,11 @@ test('a job that arrives together with the one that takes the last slot waits un
   await pass(clock, 10_000)
   expect(polls.length).toBe(before)
   expect(started).toHaveLength(1)
+  expect(queued).toHaveLength(1)
   const [first] = running.values()
   first?.()
   await expect.poll(() => started.length).toBe(2)
+  expect(started[1]?.id).toBe(queued[0])
   await turns()
   expect(running.size).toBe(1)
   const drained = feed.drain()
@@ -369,3 +377,29 @@ function jobResult(id: number): JobRequestResult {
 function untilAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
+
+test('a feed whose loop does not continue is late by a minute, and a closed one is not', async () => {
+  const { feed, clock } = open(async () => NONE, [entry('a')], { checkIntervalMs: 120_000 })
+  clock.advance(119_000)
+  expect(feed.isTurning()).toBe(true)
+  clock.advance(1_000)
+  await turns()
+  clock.advance(119_000)
+  expect(feed.isTurning()).toBe(true)
+  const { promise: never } = Promise.withResolvers<void>()
+  const stuck = openFeed({
+    entries: [],
+    concurrent: 1,
+    checkIntervalMs: 3_000,
+    clock: { ...clock, sleep: () => never },
+    log: keptLog(),
+    request: async () => NONE,
+    onJob: async () => undefined,
+  })
+  clock.advance(62_000)
+  expect(stuck.isTurning()).toBe(true)
+  clock.advance(1_000)
+  expect(stuck.isTurning()).toBe(false)
+  void stuck.close()
+  expect(stuck.isTurning()).toBe(true)
+})

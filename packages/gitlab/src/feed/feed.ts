@@ -37,6 +37,8 @@ export interface FeedOptions extends FeedLimits {
   ) => Promise<JobRequestResult>
   /** Runs a job. Its slot is occupied until this resolves. */
   readonly onJob: (job: ReceivedJob) => Promise<void>
+  /** Called with a job that has to wait until another one ends, before `onJob`. */
+  readonly onQueued?: (job: ReceivedJob) => void
 }
 
 export interface Feed {
@@ -52,6 +54,8 @@ export interface Feed {
   /** Number of occupied slots. */
   running(): number
   state(): EntryState[]
+  /** False if the loop that polls the entries has not run when it had to. A closed feed has none. */
+  isTurning(): boolean
   /** Aborts all requests and stops. Does not wait for jobs. Jobs that wait for a slot start, so that their owner can end them. */
   close(): Promise<void>
 }
@@ -67,6 +71,8 @@ export const HELD_AFTER_MS = 1_000
  * does not take it back. Milliseconds.
  */
 const GRACE_MS = 1_000
+/** Time by which a turn of the loop may be late. Milliseconds. */
+const LATE_MS = 60_000
 
 interface WaitingJob {
   readonly entry: FeedEntry
@@ -82,6 +88,8 @@ export function openFeed(options: FeedOptions): Feed {
   let order: FeedEntry[] = []
   let isPaused = false
   let wake = (): void => undefined
+  /** When the next turn of the loop has to come. Monotonic. */
+  let turnAt = clock.monotonic()
   /** Entries that found no free slot at their turn. */
   const waiting = new Set<FeedEntry>()
   /** Jobs that arrived when no slot was left, oldest first. */
@@ -192,7 +200,9 @@ export function openFeed(options: FeedOptions): Feed {
 
   async function run(entry: FeedEntry, received: ReceivedJob): Promise<void> {
     const fields = { job: received.job.id, runner: received.key }
-    const free = isFull() || entry.isFull ? await laterSlot(entry, fields) : occupy(entry)
+    const isQueued = isFull() || entry.isFull
+    if (isQueued) options.onQueued?.(received)
+    const free = isQueued ? await laterSlot(entry, fields) : occupy(entry)
     try {
       await onJob(received)
     } catch (error) {
@@ -229,6 +239,7 @@ export function openFeed(options: FeedOptions): Feed {
       const woken = new AbortController()
       wake = () => woken.abort()
       const waitMs = checkIntervalMs / Math.max(order.length, 1)
+      turnAt = clock.monotonic() + waitMs
       await clock.sleep(waitMs, AbortSignal.any([stop.signal, woken.signal])).catch(() => undefined)
     }
   }
@@ -271,6 +282,7 @@ export function openFeed(options: FeedOptions): Feed {
         forgetRemoved()
       }
     },
+    isTurning: () => stop.signal.aborted || clock.monotonic() - turnAt < LATE_MS,
     running: () => total(({ running }) => running),
     state: () => [...entries.values()].map((entry) => entry.state(clock.monotonic())),
     async close() {

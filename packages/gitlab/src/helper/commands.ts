@@ -1,13 +1,17 @@
 /** The commands of the helper, with the names and options of the original, so that its scripts can be read by whoever knows those. */
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Clock } from '@windlass/kit'
 import type { Wanted } from '../archive/select-files.ts'
 import type { ArtifactsCall } from '../artifacts/address.ts'
+import { archiveArtifacts } from '../artifacts/archive.ts'
 import { downloadArtifacts } from '../artifacts/download.ts'
 import { uploadArtifacts } from '../artifacts/upload.ts'
+import { parseGoDuration } from '../config/duration.ts'
 import { restoreCache, saveCache, type RestoreOptions } from '../cache/transfer-cache.ts'
+import { runAttached } from './run-attached.ts'
 import { accepts, runJob } from './run-job.ts'
+import { appendServiceLog } from './service-log.ts'
 import type { Environment } from './transfer.ts'
 
 export interface CommandContext {
@@ -17,6 +21,7 @@ export interface CommandContext {
   /** Aborted by SIGTERM. */
   readonly signal: AbortSignal
   readonly output: Writable
+  readonly input: Readable
 }
 
 /** Values of options: one text, or a list of them. */
@@ -70,17 +75,19 @@ const list = { type: 'string', multiple: true } as const
 const flag = { type: 'boolean' } as const
 
 const MINUTE_MS = 60_000
-/** Longest upload of artifacts. Milliseconds. */
+/** Longest upload of artifacts without `upload_timeout`. Milliseconds. */
 const UPLOAD_MS = 60 * MINUTE_MS
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   'run-job': {
-    options: { program: text, exchange: text },
+    options: { program: text, exchange: text, attached: flag },
     async run(options, context) {
       const { clock, signal } = context
+      const folders = { programFolder: options.required('program'), exchangeFolder: options.required('exchange') }
       // What the helper writes belongs to whatever user the job runs as.
       process.umask(0)
-      await runJob({ programFolder: options.required('program'), exchangeFolder: options.required('exchange'), clock, signal })
+      if (options.isSet('attached')) return runAttached(folders, context)
+      await runJob({ ...folders, clock, signal })
       // The log has to be read before the pod ends.
       while (!signal.aborted) await clock.sleep(MINUTE_MS, signal).catch(() => undefined)
     },
@@ -92,13 +99,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         while (!signal.aborted && !(await accepts(Number(port)))) await clock.sleep(100, signal)
     },
   },
+  'append-service-log': {
+    options: { exchange: text, service: text, name: text },
+    run: (options, { input }) =>
+      appendServiceLog({
+        exchangeFolder: options.required('exchange'),
+        service: options.count('service', 0),
+        name: options.required('name'),
+        input,
+      }),
+  },
   'artifacts-uploader': {
     options: {
       url: text,
       token: text,
       id: text,
       timeout: text,
-      'response-header-timeout': text,
       path: list,
       exclude: list,
       untracked: flag,
@@ -115,7 +131,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         expireIn: options.text('expire-in'),
         format: options.text('artifact-format'),
         type: options.text('artifact-type'),
-        timeoutMs: UPLOAD_MS,
+        timeoutMs: parseGoDuration(options.text('timeout')) ?? UPLOAD_MS,
+      }),
+  },
+  'artifacts-archiver': {
+    options: { file: text, path: list, exclude: list, untracked: flag },
+    run: (options, { folder, env, output }) =>
+      archiveArtifacts({
+        ...wantedOf(options),
+        file: options.required('file'),
+        folder,
+        env,
+        say: (line) => void output.write(`${line}\n`),
       }),
   },
   'artifacts-downloader': {
@@ -132,7 +159,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       'max-uploaded-archive-size': text,
       url: text,
       header: list,
-      'check-url': text,
     },
     run: (options, context) =>
       saveCache({
@@ -143,7 +169,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       }),
   },
   'cache-extractor': {
-    options: { file: text, timeout: text, url: text, 'head-url': text },
+    options: { file: text, timeout: text, url: text },
     run: (options, context) => restoreCache(cacheOf(options, context)),
   },
 }
@@ -165,13 +191,14 @@ function artifactsOf(options: Options, { folder, env, clock, output }: CommandCo
   }
 }
 
-function cacheOf(options: Options, { folder, env, output }: CommandContext): RestoreOptions {
+function cacheOf(options: Options, { folder, env, clock, output }: CommandContext): RestoreOptions {
   return {
     file: options.required('file'),
     url: options.optional('url'),
     timeoutMs: options.count('timeout', 10) * MINUTE_MS,
     folder,
     env,
+    clock,
     say: (line) => void output.write(`${line}\n`),
   }
 }

@@ -4,9 +4,8 @@
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 
-/** `work` is the output of the user's commands, `executor` what the helper says, and `control` JSON for the manager. */
-export const FRAME_KINDS = ['work', 'executor', 'control'] as const
-export type FrameKind = (typeof FRAME_KINDS)[number]
+/** `work` is the output of the user's commands, `executor` what the helper says, `control` JSON for the manager, and `service-N` the output of a service. */
+export type FrameKind = 'work' | 'executor' | 'control' | `service-${number}`
 
 export interface Frame {
   readonly kind: FrameKind
@@ -49,9 +48,20 @@ export function encodeFrame({ kind, at, bytes }: Frame): Buffer {
   return Buffer.concat([Buffer.from(`${Math.floor(at)} ${kind} ${bytes.length}\n`), bytes, Buffer.from('\n')])
 }
 
-const HEAD = /^(\d{1,17}) (work|executor|control) (\d{1,6})$/
+const HEAD = /^(\d{1,17}) (work|executor|control|service-\d{1,3}) (\d{1,6})$/
 /** Longest first line of a frame. Bytes. */
 const MAX_HEAD = 40
+
+/** Returns the number of the service of a frame; undefined for other kinds. */
+export function serviceOf(kind: FrameKind): number | undefined {
+  const [, number] = /^service-(\d+)$/.exec(kind) ?? []
+  return number === undefined ? undefined : Number(number)
+}
+
+function kindOf(text: string | undefined): FrameKind | undefined {
+  if (text === 'work' || text === 'executor' || text === 'control') return text
+  return text === undefined ? undefined : `service-${Number(text.slice('service-'.length))}`
+}
 
 export interface ReadFrames {
   readonly frames: readonly Frame[]
@@ -67,7 +77,7 @@ export function decodeFrames(bytes: Buffer): ReadFrames {
     const end = bytes.indexOf(0x0a, from)
     if (end < 0 && bytes.length - from <= MAX_HEAD) return { frames, length: from }
     const head = HEAD.exec(bytes.toString('latin1', from, end < 0 ? from + MAX_HEAD : end))
-    const kind = FRAME_KINDS.find((one) => one === head?.[2])
+    const kind = kindOf(head?.[2])
     if (head === null || kind === undefined) throw new Error(`the log of the job is damaged at byte ${from}`)
     const start = end + 1
     const length = Number(head[3])

@@ -13,6 +13,7 @@ try {
     clock: systemClock,
     signal,
     output: process.stdout,
+    input: process.stdin,
   })
 } catch (error) {
   if (!signal.aborted) {

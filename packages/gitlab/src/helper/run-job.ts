@@ -15,24 +15,27 @@ export interface RunJobOptions {
   readonly clock: Clock
   /** Aborted when the pod is being deleted. */
   readonly signal: AbortSignal
+  /** Aborted to cancel the job, in addition to the mark in the exchange folder. */
+  readonly canceled?: AbortSignal
 }
 
 /** How often the mark of a cancellation is looked for. Milliseconds. */
 const CANCEL_LOOK_MS = 200
 
 /** Runs the job of the program. Resolves when its log has the end. */
-export async function runJob({ programFolder, exchangeFolder, clock, signal }: RunJobOptions): Promise<void> {
+export async function runJob({ programFolder, exchangeFolder, clock, signal, ...given }: RunJobOptions): Promise<void> {
   const program = JobProgram.parse(unpack(readFileSync(join(programFolder, PROGRAM_FILE))))
   const logFile = join(exchangeFolder, FILES.log)
   // A helper that starts again cannot know what its job has done. The manager sees that the container has ended.
   if (existsSync(logFile)) throw new Error('the job has already been started')
   const log = openJobLog(logFile, () => clock.now() * 1_000)
   execFileSync('mkfifo', ['-m', '666', join(exchangeFolder, FILES.commands)])
-  const canceled = new AbortController()
+  const marked = new AbortController()
   const over = new AbortController()
-  void watchCancel({ exchangeFolder, clock, cancel: () => canceled.abort(), signal: AbortSignal.any([signal, over.signal]) })
+  void watchCancel({ exchangeFolder, clock, cancel: () => marked.abort(), signal: AbortSignal.any([signal, over.signal]) })
+  const canceled = given.canceled === undefined ? marked.signal : AbortSignal.any([marked.signal, given.canceled])
   try {
-    await waitForServices(program.healthChecks, { log, clock, signal: AbortSignal.any([signal, canceled.signal]) })
+    await waitForServices(program.healthChecks, { log, clock, signal: AbortSignal.any([signal, canceled]) })
     await superviseJob({
       stages: program.stages,
       exchangeFolder,
@@ -40,7 +43,7 @@ export async function runJob({ programFolder, exchangeFolder, clock, signal }: R
       log,
       clock,
       timeoutMs: program.timeoutMs,
-      canceled: canceled.signal,
+      canceled,
     })
   } finally {
     over.abort()
@@ -65,7 +68,7 @@ async function watchCancel(options: {
 const SERVICE_MS = 60_000
 const DIAL_MS = 100
 
-/** Waits for the ports of services. A service that does not answer in time is told in the log, and the job goes on. */
+/** Waits for the ports of services. The log names a service that does not answer in time, and the job continues. */
 async function waitForServices(
   checks: JobProgram['healthChecks'],
   { log, clock, signal }: { readonly log: JobLog; readonly clock: Clock; readonly signal: AbortSignal },
@@ -76,7 +79,7 @@ async function waitForServices(
       await clock.sleep(DIAL_MS, signal).catch(() => undefined)
     if (clock.monotonic() < until || signal.aborted) continue
     const seconds = SERVICE_MS / 1_000
-    const text = `WARNING: The service ${service} does not accept connections on port ${port} after ${seconds} s; the job goes on.`
+    const text = `WARNING: The service ${service} does not accept connections on port ${port} after ${seconds} s. The job continues.`
     log.write('executor', Buffer.from(`\u001B[33;1m${text}\u001B[0;m\n`))
   }
 }

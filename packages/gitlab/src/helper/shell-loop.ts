@@ -15,6 +15,8 @@ export const FILES = {
   /** Exit code of a stage, with a line feed. */
   code: (stage: number): string => `code-${stage}`,
   log: 'job.log',
+  /** Time of the last line of a service that is in the log. Nanoseconds since the epoch. */
+  serviceEnd: (service: number): string => `service-${service}`,
   /** Exists once the job was canceled. */
   canceled: 'canceled',
 } as const

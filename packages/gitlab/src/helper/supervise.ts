@@ -17,8 +17,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Clock } from '@windlass/kit'
-import type { Stage } from '../job/stages.ts'
+import { defined, type Clock } from '@windlass/kit'
+import type { Stage } from '../job/stage.ts'
 import type { JobLog } from './job-log.ts'
 import { FILES } from './shell-loop.ts'
 
@@ -44,6 +44,8 @@ export type JobResult =
       readonly reason: 'script_failure' | 'runner_system_failure' | 'job_execution_timeout' | 'job_canceled'
       readonly stage: string
       readonly exitCode?: number | undefined
+      /** Time limit of the stage, if the stage took longer than its own limit. Seconds. */
+      readonly limitS?: number | undefined
     }
 
 /** How a stage ended. */
@@ -70,12 +72,10 @@ export async function superviseJob(options: SupervisorOptions): Promise<JobResul
     // What follows a failure has its own time, so that a job that took too long still saves what it has.
     const limitMs =
       result.state === 'success' && stage.when !== 'always' ? deadline - options.clock.monotonic() : options.timeoutMs
-    const ended = await runStage(
-      { ...options, output, commands },
-      { stage, number, limitMs: Math.min(limitMs, stage.timeoutMs ?? limitMs) },
-    )
+    const ownMs = stage.timeoutMs !== undefined && stage.timeoutMs < limitMs ? stage.timeoutMs : undefined
+    const ended = await runStage({ ...options, output, commands }, { stage, number, limitMs: ownMs ?? limitMs })
     if (ended.code === 0 || result.state === 'failed') continue
-    if (stage.isFatal || ended.why !== undefined) result = failureOf(stage, ended)
+    if (stage.isFatal || ended.why !== undefined) result = failureOf(stage, ended, ownMs)
   }
   output.rest()
   log.control({ type: 'end', result })
@@ -99,8 +99,11 @@ function runs({ when }: Stage, { state }: JobResult): boolean {
   return when === (state === 'success' ? 'on_success' : 'on_failure')
 }
 
-function failureOf(stage: Stage, { code, why }: Ended): JobResult {
-  if (why === 'timeout') return { state: 'failed', reason: 'job_execution_timeout', stage: stage.name }
+function failureOf(stage: Stage, { code, why }: Ended, ownMs: number | undefined): JobResult {
+  if (why === 'timeout') {
+    const limitS = ownMs === undefined ? undefined : ownMs / 1_000
+    return { state: 'failed', reason: 'job_execution_timeout', stage: stage.name, ...defined({ limitS }) }
+  }
   if (why === 'canceled') return { state: 'failed', reason: 'job_canceled', stage: stage.name }
   const isWork = stage.container === 'build'
   return { state: 'failed', reason: isWork ? 'script_failure' : 'runner_system_failure', stage: stage.name, exitCode: code }

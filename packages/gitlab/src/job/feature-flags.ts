@@ -1,28 +1,46 @@
 /** Feature flags of the runners of GitLab that change what Windlass does. Others have no effect. */
-import type { Variable } from './variables.ts'
+import type { RunnerSection } from '../config/schema.ts'
 import type { Job } from './payload.ts'
 
 /** Flags with their defaults. */
-export const FLAGS: Readonly<Record<string, boolean>> = {
+export const FLAGS = {
   FF_DISABLE_AUTOMATIC_TOKEN_ROTATION: false,
   FF_ENABLE_BASH_EXIT_CODE_CHECK: false,
   FF_HASH_CACHE_KEYS: false,
   FF_KUBERNETES_HONOR_ENTRYPOINT: false,
   FF_MASK_ALL_DEFAULT_TOKENS: true,
+  FF_SECRET_RESOLVING_FAILS_IF_MISSING: true,
   FF_TIMESTAMPS: true,
+  FF_USE_ADAPTIVE_REQUEST_CONCURRENCY: true,
   FF_USE_ADVANCED_POD_SPEC_CONFIGURATION: false,
   FF_USE_POD_ACTIVE_DEADLINE_SECONDS: true,
+} as const satisfies Readonly<Record<string, boolean>>
+
+export type FeatureFlags = Readonly<Record<keyof typeof FLAGS, boolean>>
+
+/**
+ * Returns the flags of a runner, or of one of its jobs. The order is that of the original: `[runners.feature_flags]`, the variables of the job, `environment`
+ * of the runner, the defaults.
+ */
+export function featureFlags(
+  { feature_flags: configured = {}, environment = [] }: Pick<RunnerSection, 'feature_flags' | 'environment'>,
+  job?: Pick<Job, 'variables'>,
+): FeatureFlags {
+  const pairs = environment.map((entry): readonly [string, string] => {
+    const at = entry.indexOf('=')
+    return [entry.slice(0, at), entry.slice(at + 1)]
+  })
+  const values = new Map(
+    job === undefined ? [] : [...pairs, ...job.variables.map(({ key, value }): readonly [string, string] => [key, value])],
+  )
+  const entries = Object.entries(FLAGS).map(([name, usual]) => [name, configured[name] ?? truth(values.get(name)) ?? usual])
+  // Each flag is in the table.
+  return Object.fromEntries(entries) as FeatureFlags
 }
 
-/** Returns the flags of a job: those of the configuration, else those of its variables, else the defaults. */
-export function jobFlags(
-  { variables }: Pick<Job, 'variables'>,
-  configured: Readonly<Record<string, boolean>> = {},
-): Readonly<Record<string, boolean>> {
-  const ofJob = new Map(variables.map(({ key, value }): readonly [Variable['key'], string] => [key, value]))
-  return Object.fromEntries(
-    Object.entries(FLAGS).map(([name, usual]) => [name, configured[name] ?? truth(ofJob.get(name)) ?? usual]),
-  )
+/** Returns the names of feature flags among names of variables or flags that have no effect. */
+export function unknownFlags(names: readonly string[]): string[] {
+  return [...new Set(names)].filter((name) => name.startsWith('FF_') && !Object.hasOwn(FLAGS, name))
 }
 
 function truth(text: string | undefined): boolean | undefined {
@@ -32,7 +50,8 @@ function truth(text: string | undefined): boolean | undefined {
 }
 
 /** Returns the line of the log that names flags with another value than their default; undefined without one. */
-export function flagsLine(flags: Readonly<Record<string, boolean>>): string | undefined {
-  const changed = Object.entries(flags).filter(([name, value]) => FLAGS[name] !== value)
+export function flagsLine(flags: FeatureFlags): string | undefined {
+  const defaults: Readonly<Record<string, boolean>> = FLAGS
+  const changed = Object.entries(flags).filter(([name, value]) => defaults[name] !== value)
   return changed.length === 0 ? undefined : `  feature flags: ${changed.map(([name, value]) => `${name}:${value}`).join(', ')}`
 }

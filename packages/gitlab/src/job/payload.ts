@@ -83,6 +83,39 @@ export const JobDependency = z.object({
 })
 export type JobDependency = z.infer<typeof JobDependency>
 
+export const VaultSecret = z.object({
+  server: z.object({
+    url: z.string(),
+    namespace: text,
+    auth: z.object({ name: text, path: text, data: z.record(z.string(), z.unknown()).nullish() }),
+  }),
+  engine: z.object({ name: text, path: text }),
+  path: z.string(),
+  field: z.string(),
+})
+export type VaultSecret = z.infer<typeof VaultSecret>
+
+export const AwsSecret = z.object({
+  secret_id: z.string(),
+  version_id: text,
+  version_stage: text,
+  field: text,
+  region: text,
+  role_arn: text,
+  role_session_name: text,
+  server: z.object({ region: text, jwt: text, role_arn: text, role_session_name: text }).nullish(),
+})
+export type AwsSecret = z.infer<typeof AwsSecret>
+
+/** A secret of another store, which becomes a variable. */
+export const JobSecret = z.looseObject({
+  vault: VaultSecret.nullish(),
+  aws_secrets_manager: AwsSecret.nullish(),
+  /** True, which is the default, if the variable is the path of a file. */
+  file: z.boolean().nullish(),
+})
+export type JobSecret = z.infer<typeof JobSecret>
+
 export const Job = z.object({
   id: z.int(),
   token: z.string(),
@@ -139,8 +172,9 @@ export const Job = z.object({
     })
     .prefault({}),
   hooks: list(z.object({ name: z.string(), script: list(z.string()) })),
-  /** What Windlass does not run; a job that needs them fails with a message that names them. */
-  secrets: z.record(z.string(), z.unknown()).nullish(),
+  /** By the names of their variables. Other kinds of stores fail the job with a message that names them. */
+  secrets: z.record(z.string(), JobSecret).nullish(),
+  /** CI steps, which Windlass does not run. A job with them fails with a message. */
   run: text,
 })
 export type Job = z.infer<typeof Job>

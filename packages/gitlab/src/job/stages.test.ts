@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { featureFlags } from './feature-flags.ts'
 import { Job } from './payload.ts'
-import { jobStages, type Stage, type StagesOptions } from './stages.ts'
+import type { Stage, StagesOptions } from './stage.ts'
+import { jobStages } from './stages.ts'
 import type { Variables } from './variables.ts'
 
 function variablesOf(values: Readonly<Record<string, string>>): Variables {
@@ -43,7 +45,7 @@ function stagesOf(
     cacheFolder: '/cache',
     serverUrl: 'https://gitlab.test',
     hooks: {},
-    flags: {},
+    flags: featureFlags({}),
     ...more,
   })
 }
@@ -146,7 +148,6 @@ test('caches follow their policy, conditions and fallback keys', () => {
       values,
       cacheUrls: (key) => ({
         get: `https://s3/${key}?get`,
-        head: `https://s3/${key}?head`,
         put: `https://s3/${key}?put`,
         headers: ['A: b'],
       }),
@@ -163,9 +164,7 @@ test('caches follow their policy, conditions and fallback keys', () => {
   expect(Math.min(...order)).toBeGreaterThan(0)
   expect(restore).toContain('Not downloading cache pushed due to policy')
   expect(restore).toContain('Checking cache for build/main...')
-  expect(restore).toContain(
-    "--file /cache/acme/app/a/cache.zip --timeout 3 --url 'https://s3/a?get' --head-url 'https://s3/a?head'",
-  )
+  expect(restore).toContain("--file /cache/acme/app/a/cache.zip --timeout 3 --url 'https://s3/a?get'")
   const saved = scriptOf(stages, 'archive_cache')
   expect(saved).toContain(
     "cache-archiver --file /cache/acme/app/build/main/cache.zip --timeout 3 --untracked --url 'https://s3/build/main?put'",
@@ -213,4 +212,14 @@ test('tries are counted by the variables of their stages, at most ten', () => {
   }
   const attempts = Object.fromEntries(stagesOf(job, { values }).map((stage) => [stage.name, stage.attempts]))
   expect(attempts).toMatchObject({ get_sources: 3, restore_cache: 10, download_artifacts: 1, step_script: 1 })
+})
+
+test('the time for sources and that of an upload come from the configuration', () => {
+  const job = { artifacts: [{ paths: ['dist'] }] }
+  const limited = stagesOf(job, { sourcesMs: 90_000, uploadMs: 1_800_000 })
+  expect(limited.find(({ name }) => name === 'get_sources')?.timeoutMs).toBe(90_000)
+  expect(scriptOf(limited, 'upload_artifacts_on_success')).toContain('--id 7 --timeout 1800s --path dist')
+  const unlimited = stagesOf(job, { sourcesMs: 0, uploadMs: -1 })
+  expect(unlimited.find(({ name }) => name === 'get_sources')?.timeoutMs).toBeUndefined()
+  expect(scriptOf(unlimited, 'upload_artifacts_on_success')).not.toContain('--timeout')
 })

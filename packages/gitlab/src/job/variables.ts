@@ -5,6 +5,7 @@
 import type { RunnerSection } from '../config/schema.ts'
 import { shortToken } from '../coordinator/tokens.ts'
 import { expandText } from './expand.ts'
+import type { ResolvedSecret } from '../secrets/resolve-secrets.ts'
 import type { Job } from './payload.ts'
 
 export interface Variable {
@@ -33,7 +34,9 @@ export interface JobPlace {
 
 export interface VariableOptions extends JobPlace {
   readonly job: Pick<Job, 'variables' | 'runner_info'>
-  readonly runner: Pick<RunnerSection, 'environment' | 'feature_flags' | 'token'>
+  /** Secrets of other stores. Default: none. */
+  readonly secrets?: readonly ResolvedSecret[]
+  readonly runner: Pick<RunnerSection, 'environment' | 'token'>
   /** Image of the job; undefined without one. */
   readonly image: string | undefined
   /** Feature flags with their values for this job. */
@@ -120,9 +123,10 @@ function firstOf(options: VariableOptions): Variable[] {
     ...Object.entries(flags).map(([key, isOn]) => internal(key, String(isOn))),
     ...(image === undefined ? [] : [internal('CI_JOB_IMAGE', image)]),
     internal('CI_RUNNER_SHORT_TOKEN', shortToken(runner.token ?? '')),
-    ...(runner.environment ?? []).map((entry) => {
+    ...(runner.environment ?? []).flatMap((entry) => {
       const at = entry.indexOf('=')
-      return { ...internal(entry.slice(0, at), entry.slice(at + 1)), isRaw: false }
+      const key = entry.slice(0, at)
+      return Object.hasOwn(flags, key) ? [] : [{ ...internal(key, entry.slice(at + 1)), isRaw: false }]
     }),
     internal('CI_BUILDS_DIR', options.buildsFolder),
     internal('CI_PROJECT_DIR', options.projectFolder),
@@ -139,12 +143,19 @@ function firstOf(options: VariableOptions): Variable[] {
 }
 
 /** What nothing replaces. */
-function lastOf({ version, revision, projectFolder }: VariableOptions): Variable[] {
+function lastOf({ secrets = [], version, revision, projectFolder }: VariableOptions): Variable[] {
   return [
     internal('CI_DISPOSABLE_ENVIRONMENT', 'true'),
     internal('CI_RUNNER_VERSION', version),
     internal('CI_RUNNER_REVISION', revision),
     internal('CI_RUNNER_EXECUTABLE_ARCH', `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`),
+    ...secrets.map(({ name, value, isFile }): Variable => ({
+      ...internal(name, value),
+      isPublic: false,
+      isInternal: false,
+      isFile,
+      isMasked: true,
+    })),
     internal('RUNNER_TEMP_PROJECT_DIR', `${projectFolder}.tmp`),
   ]
 }

@@ -6,6 +6,7 @@ import type { RunnerConfig, RunnerSection } from '../config/schema.ts'
 import { openCoordinator, type Coordinator } from '../coordinator/client.ts'
 import { mergeLabels, runnerInfo } from '../coordinator/info.ts'
 import { openTlsSource, type TlsSource } from '../coordinator/tls-files.ts'
+import { featureFlags } from '../job/feature-flags.ts'
 import type { RunnerEntry } from '../feed/feed.ts'
 
 export interface Entry {
@@ -82,7 +83,7 @@ export function feedEntry({ key, runner }: Entry): RunnerEntry {
     key,
     limit: runner.limit ?? 0,
     requestConcurrency: Math.max(1, runner.request_concurrency ?? 1),
-    isAdaptive: runner.feature_flags?.['FF_USE_ADAPTIVE_REQUEST_CONCURRENCY'] ?? true,
+    isAdaptive: featureFlags(runner).FF_USE_ADAPTIVE_REQUEST_CONCURRENCY,
     strictCheckInterval: runner.strict_check_interval ?? false,
     unhealthyRequestsLimit: runner.unhealthy_requests_limit,
     unhealthyIntervalMs: runner.unhealthy_interval,

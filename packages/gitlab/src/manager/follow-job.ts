@@ -1,24 +1,27 @@
 /** Follows one job from its pod to its final state at the coordinator. A job that another manager began is followed in the same way. */
-import { attempt, defined, isAbort, type Clock, type Logger } from '@windlass/kit'
+import { defined, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import type { Coordinator } from '../coordinator/client.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
-import { FILES } from '../helper/shell-loop.ts'
-import type { JobResult } from '../helper/supervise.ts'
-import { EXCHANGE_FOLDER, LATE_S } from '../pod/render.ts'
+import { LATE_S } from '../pod/render.ts'
 import type { Delivery } from '../trace/final-update.ts'
 import { openTraceSender, type JobEnd, type TraceSender } from '../trace/trace-sender.ts'
-import { NOTES, type JobRecord, type Note } from './job-record.ts'
-import { readJobLog } from './log-reader.ts'
-import { podState, type PodState } from './pod-state.ts'
-import type { PodChange, PodWatch } from './pod-watch.ts'
-import { endLine, failureLine, openTraceWriter, type TraceWriter } from './trace-writer.ts'
+import { cancelScript } from './pods/cancel-script.ts'
+import { openNotes, type JobNotes } from './records/job-notes.ts'
+import type { JobRecord, Note } from './records/job-record.ts'
+import { readJobLog } from './pods/log-reader.ts'
+import { podState, type PodState } from './pods/pod-state.ts'
+import { forwardServiceLogs } from './pods/service-logs.ts'
+import { PodTries } from './pods/pod-tries.ts'
+import { readPod, type PodChange, type PodWatch } from './pods/pod-watch.ts'
+import { endLine, failureText, jobEnd, openTraceWriter, type TraceWriter } from './trace-writer.ts'
 
 export interface FollowOptions {
   readonly record: JobRecord
   /** Lines that managers have added to the trace so far. */
   readonly notes: readonly Note[]
-  readonly namespace: string
+  /** Namespace of the record. */
+  readonly home: string
   readonly kube: Kube
   readonly coordinator: Pick<Coordinator, 'patchTrace' | 'updateJob'>
   readonly pods: PodWatch
@@ -27,10 +30,12 @@ export interface FollowOptions {
   readonly finalRetryLimit?: number | undefined
   /** Time in which the pod must run. Milliseconds. */
   readonly startMs: number
+  /** Time between two reads of the pod by an account that may not watch it. Milliseconds. */
+  readonly pollMs: number
   /** Replaces the pod by one with the next pull policy. Undefined, or resolves to false, if there is none. */
   readonly nextPod?: (() => Promise<boolean>) | undefined
   /** Called when the state that users see changes. */
-  readonly onState?: (state: 'waiting' | 'running' | 'ending', why: string) => void
+  readonly onState?: (state: 'preparing' | 'running' | 'ending', why: string) => void
   /** Aborted to end the job as interrupted: the manager stops. */
   readonly interrupted: AbortSignal
   /** Aborted to leave the job to another manager. */
@@ -40,14 +45,20 @@ export interface FollowOptions {
 }
 
 export type Followed =
-  /** It has ended, and its pod is not needed any more. */
-  | { readonly type: 'ended'; readonly end: JobEnd | undefined; readonly delivery: Delivery }
+  /** It has ended, and its pod is not needed any more. `failure`: why, as `endLine` takes it. */
+  | {
+      readonly type: 'ended'
+      readonly end: JobEnd | undefined
+      readonly delivery: Delivery
+      readonly failure?: string | undefined
+    }
   /** Another manager follows it. */
   | { readonly type: 'left' }
 
 interface Ending {
   readonly end: JobEnd
-  readonly line: string
+  /** Undefined for success. */
+  readonly failure: string | undefined
   /** Microseconds since the epoch. */
   readonly at: number
 }
@@ -55,8 +66,6 @@ interface Ending {
 /** Time before a waiting pod is mentioned in the trace, and number of such lines. */
 const MENTION_MS = 3_000
 const MAX_MENTIONS = 20
-/** Time for which a registry that cannot be reached is tried again. Milliseconds. */
-const REGISTRY_MS = 25_000
 /** Time after the life of a pod in which its log is still waited for, for a cluster that is away. Seconds. */
 const LOST_S = 600
 /** Silence of the log after which a job whose container has ended is lost. The log of a long job takes time to read again. Milliseconds. */
@@ -74,34 +83,27 @@ class Following {
   readonly #pod: ObjectRef
   readonly #sender: TraceSender
   readonly #writer: TraceWriter
-  readonly #notes: Note[]
-  /** Ends when the last note is stored. */
-  #noting: Promise<void> = Promise.resolve()
+  readonly #notes: JobNotes
+  readonly #tries: PodTries
   readonly #ending = Promise.withResolvers<Ending | 'aborted' | 'left'>()
   /** Aborted when the job has ended in any way. */
   readonly #over = new AbortController()
   readonly #startedAt: number
   #state: PodState = { type: 'pending', why: 'Waiting for the pod' }
-  #uid: string | undefined
-  /** True while the pod of the next pull policy is created. */
-  #isReplacing = false
-  /** Pods of earlier pull policies. */
-  readonly #replaced = new Set<string>()
-  #imageSince: number | undefined
   #mentions = 0
   #mentioned = ''
   #isReading = false
   #isCanceling = false
+  #showsServices = false
   /** True once the container of the job has ended. */
   #isOver = false
   /** Time of the last output. Monotonic. */
   #heardAt = 0
 
   constructor(options: FollowOptions) {
-    const { record, coordinator, spoolFolder, finalRetryLimit, clock, log } = options
+    const { record, home, coordinator, spoolFolder, finalRetryLimit, clock, log } = options
     this.#options = options
-    this.#notes = [...options.notes]
-    this.#pod = { kind: 'Pod', name: record.pod, namespace: options.namespace }
+    this.#pod = { kind: 'Pod', name: record.pod, namespace: record.namespace ?? home }
     this.#startedAt = clock.monotonic()
     this.#sender = openTraceSender({
       coordinator,
@@ -117,18 +119,25 @@ class Following {
       onAbort: () => this.#ending.resolve('aborted'),
     })
     this.#writer = openTraceWriter(record, (bytes) => this.#sender.append(bytes))
+    const write = (note: Note): void => this.#writer.note(note)
+    this.#notes = openNotes({ ...options, name: record.pod, namespace: home, signal: this.#over.signal, write })
+    this.#tries = new PodTries({
+      clock,
+      nextPod: options.nextPod,
+      note: (text) => this.#note(text),
+      lose: (message, reason) => this.#lose(message, reason),
+    })
   }
 
   async run(): Promise<Followed> {
-    const { record, clock, interrupted, signal, pods } = this.#options
-    for (const note of this.#notes) this.#writer.note(note)
+    const { record, clock, interrupted, signal, pods, pollMs } = this.#options
     this.#whenAborted(signal, () => this.#ending.resolve('left'))
     this.#whenAborted(interrupted, () => this.#fail('runner_interrupted', ': aborted: terminated'))
-    const unfollow = pods.follow(record.pod, (change) => this.#learn(change))
+    const unfollow = pods.follow(record.pod, pollMs, (change) => this.#learn(change))
     void this.#look()
     void this.#watchWaiting()
     void clock.sleep((record.timeoutS + LATE_S + LOST_S) * 1_000, this.#over.signal).then(
-      () => this.#lose('the log of the job could not be read to its end'),
+      () => this.#lose(`the log of the job in the pod ${this.#shownPod} could not be read to its end`),
       () => undefined,
     )
 
@@ -142,10 +151,10 @@ class Following {
     this.#options.onState?.('ending', '')
     if (ending === 'aborted') {
       await this.#sender.close()
-      return { type: 'ended', end: undefined, delivery: { type: 'aborted', reason: 'the coordinator ended the job' } }
+      return { type: 'ended', end: undefined, delivery: { type: 'aborted', reason: 'GitLab ended the job' } }
     }
-    this.#writer.end({ at: ending.at, text: ending.line })
-    return this.#deliver(ending.end)
+    this.#writer.end({ at: ending.at, text: endLine(ending.failure) })
+    return this.#deliver(ending)
   }
 
   /** Calls back when a signal is aborted before the job has ended. The signals live longer than the job. */
@@ -154,41 +163,31 @@ class Following {
     else signal.addEventListener('abort', call, { once: true, signal: this.#over.signal })
   }
 
-  async #deliver(end: JobEnd): Promise<Followed> {
+  async #deliver({ end, failure }: Ending): Promise<Followed> {
     const { signal } = this.#options
     const close = (): void => void this.#sender.close()
     if (signal.aborted) close()
     signal.addEventListener('abort', close, { once: true })
     const delivery = await this.#sender.finish(end)
     signal.removeEventListener('abort', close)
-    return signal.aborted && delivery.type === 'aborted' ? { type: 'left' } : { type: 'ended', end, delivery }
+    return signal.aborted && delivery.type === 'aborted' ? { type: 'left' } : { type: 'ended', end, delivery, failure }
   }
 
   /** Reads the pod once, because the watch tells only changes from now on. */
   async #look(): Promise<void> {
     const { kube, clock } = this.#options
-    while (!this.#over.signal.aborted) {
-      try {
-        const pod = await kube.find(this.#pod, this.#over.signal)
-        this.#learn(pod === undefined ? { type: 'gone', pod } : { type: 'set', pod })
-        return
-      } catch (error) {
-        if (isAbort(error)) return
-        await clock.sleep(1_000, this.#over.signal).catch(() => undefined)
-      }
-    }
+    const change = await readPod({ kube, pod: this.#pod, clock, signal: this.#over.signal })
+    if (change !== undefined) this.#learn(change)
   }
 
   #learn(change: PodChange): void {
     const uid = change.pod?.metadata.uid
-    // The pod of an earlier pull policy.
-    if (uid !== undefined && this.#replaced.has(uid)) return
-    if (this.#uid !== undefined && uid !== undefined && uid !== this.#uid) return
+    if (!this.#tries.isCurrent(uid)) return
     if (change.type === 'gone') {
-      if (this.#uid !== undefined || !this.#isReplacing) this.#lose(`the pod ${this.#shownPod} does not exist any more`)
+      if (!this.#tries.isComing) this.#lose(`the pod ${this.#shownPod} does not exist any more`)
       return
     }
-    this.#uid = uid
+    this.#tries.take(uid)
     this.#state = podState(change.pod)
     this.#act(change.pod)
   }
@@ -208,7 +207,7 @@ class Following {
       return
     }
     if (state.type === 'pending') {
-      this.#options.onState?.('waiting', state.why)
+      this.#options.onState?.('preparing', state.why)
       if (this.#isCanceling) this.#fail('job_canceled', ': canceled')
       return
     }
@@ -234,21 +233,31 @@ class Following {
 
   async #read(): Promise<void> {
     const { kube, clock, log, record } = this.#options
-    // A line of the manager stands before all that the pod has said, as a manager that adopts the job will write it.
-    await this.#noting
+    // A line of the manager precedes all lines of the pod, as a manager that adopts the job will write it.
+    await this.#notes.stored()
     try {
-      for await (const frames of readJobLog({ kube, pod: this.#pod, clock, log, signal: this.#over.signal }))
+      for await (const frames of readJobLog({ kube, pod: this.#pod, clock, log, signal: this.#over.signal })) {
+        this.#showServices()
         for (const one of frames) {
           this.#heardAt = clock.monotonic()
           if (this.#over.signal.aborted) return
           const result = this.#writer.frame(one)
           if (result === undefined) continue
-          this.#ending.resolve({ end: endOf(result), line: endLine(result, record), at: one.at })
+          this.#ending.resolve({ end: jobEnd(result), failure: failureText(result, record), at: one.at })
           return
         }
+      }
     } catch (error) {
       this.#fail('runner_system_failure', ` (system failure): ${error instanceof Error ? error.message : String(error)}`)
     }
+  }
+
+  /** Begins to forward the output of services. The first frame tells that the helper has made the log. */
+  #showServices(): void {
+    if (this.#showsServices) return
+    this.#showsServices = true
+    const { kube, clock, log, record } = this.#options
+    void forwardServiceLogs({ kube, pod: this.#pod, services: record.shownServices, clock, log, signal: this.#over.signal })
   }
 
   /** The pod has failed. What its log still has is read first. */
@@ -260,42 +269,12 @@ class Following {
 
   #fail(reason: FailureReason, text: string): void {
     const at = this.#options.clock.now() * 1_000
-    this.#ending.resolve({ end: { state: 'failed', failureReason: reason }, line: failureLine(text), at })
+    this.#ending.resolve({ end: { state: 'failed', failureReason: reason }, failure: text, at })
   }
 
-  #imageProblem({ image, message, reason }: Extract<PodState, { type: 'image' }>): void {
-    const { clock, nextPod } = this.#options
-    this.#imageSince ??= clock.monotonic()
-    this.#options.onState?.('waiting', `The image ${image} cannot be pulled: ${message}`)
-    const isLong = clock.monotonic() - this.#imageSince >= REGISTRY_MS
-    if (reason === 'runner_external_dependency_failure' && !isLong) return
-    const text = `the image ${image} cannot be pulled: ${message}`
-    if (this.#isReplacing) return
-    if (nextPod === undefined) {
-      this.#lose(text, reason)
-      return
-    }
-    this.#isReplacing = true
-    if (this.#uid !== undefined) this.#replaced.add(this.#uid)
-    this.#uid = undefined
-    void this.#replace(nextPod, { text, reason })
-  }
-
-  async #replace(
-    nextPod: () => Promise<boolean>,
-    { text, reason }: { readonly text: string; readonly reason: FailureReason },
-  ): Promise<void> {
-    try {
-      if (!(await nextPod())) {
-        this.#lose(text, reason)
-        return
-      }
-      await this.#note(`WARNING: ${text}. The next pull policy is tried.`)
-      this.#imageSince = undefined
-      this.#isReplacing = false
-    } catch (error) {
-      this.#lose(`${text}; the pod cannot be created again: ${error instanceof Error ? error.message : String(error)}`)
-    }
+  #imageProblem(state: Extract<PodState, { type: 'image' }>): void {
+    this.#options.onState?.('preparing', `The image ${state.image} cannot be pulled: ${state.message}`)
+    this.#tries.problem(state)
   }
 
   /** Says in the trace why the job waits, and ends a job whose pod does not start in time. */
@@ -320,27 +299,9 @@ class Following {
     }
   }
 
-  /** Adds a line to the trace, after it was stored for a manager that adopts the job. */
+  /** Adds a line to the trace of a pod that does not run yet. */
   #note(text: string): Promise<void> {
-    if (this.#isReading) return Promise.resolve()
-    this.#noting = this.#noting.then(() => this.#store(text))
-    return this.#noting
-  }
-
-  async #store(text: string): Promise<void> {
-    const { kube, clock, log, record, namespace } = this.#options
-    const note: Note = { at: clock.now() * 1_000, text: `${text}\n` }
-    const notes = [...this.#notes, note]
-    const annotations = { [NOTES]: JSON.stringify(notes) }
-    await attempt(log, 'note', async () => {
-      await kube.patch(
-        { kind: 'Secret', name: record.pod, namespace },
-        { metadata: { annotations } },
-        { signal: this.#over.signal },
-      )
-      this.#notes.push(note)
-      if (!this.#over.signal.aborted) this.#writer.note(note)
-    })
+    return this.#isReading ? Promise.resolve() : this.#notes.add(text)
   }
 
   /** Ends the script of the job. A job that has not begun ends at once. */
@@ -349,27 +310,10 @@ class Following {
     const { kube, clock, log, record } = this.#options
     if (!this.#isReading) {
       // A pod that is not known yet may run: the manager has just taken the job over.
-      if (this.#uid !== undefined) this.#fail('job_canceled', ': canceled')
+      if (this.#tries.isKnown) this.#fail('job_canceled', ': canceled')
       return
     }
     log.info({ job: record.jobId }, 'the job is canceled')
-    const command = ['touch', `${EXCHANGE_FOLDER}/${FILES.canceled}`]
-    while (!this.#over.signal.aborted) {
-      try {
-        const { stdout, stderr, exit } = await kube.exec(this.#pod, { container: 'helper', command, signal: this.#over.signal })
-        stdout.resume()
-        stderr.resume()
-        if ((await exit) === 0) return
-      } catch (error) {
-        if (isAbort(error)) return
-        log.debug({ err: error, job: record.jobId }, 'the cancellation cannot be told to the pod at present')
-      }
-      await clock.sleep(500, this.#over.signal).catch(() => undefined)
-    }
+    await cancelScript({ kube, pod: this.#pod, jobId: record.jobId, clock, log, signal: this.#over.signal })
   }
-}
-
-function endOf(result: JobResult): JobEnd {
-  if (result.state === 'success') return { state: 'success' }
-  return { state: 'failed', failureReason: result.reason, exitCode: result.exitCode }
 }

@@ -1,35 +1,27 @@
 /** Runs the jobs that the coordinator gives to this manager, and those that it takes over from another one. */
-import { randomBytes } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
-import { attempt, isAbort, isFault, type Clock, type Logger } from '@windlass/kit'
-import { signedAddresses } from '../cache/signed-addresses.ts'
-import type { FailureReason } from '../coordinator/failure-reasons.ts'
+import { isAbort, type Logger } from '@windlass/kit'
 import type { ReceivedJob } from '../feed/feed.ts'
-import { timeoutOf } from '../job/variables.ts'
-import { ConfigurationError } from '../pod/configuration-error.ts'
+import type { JobProgram } from '../helper/program.ts'
 import { LATE_S } from '../pod/render.ts'
 import { registryLogins } from '../pod/registry-logins.ts'
-import { openTraceSender } from '../trace/trace-sender.ts'
+import { apiRetry } from './sites/api-retry.ts'
 import type { Entry } from './entry.ts'
 import { followJob, type Followed } from './follow-job.ts'
-import { createObjects, removeObjects, type JobObjects } from './job-objects.ts'
-import { planJob, type JobPlan } from './job-plan.ts'
-import type { JobRecord } from './job-record.ts'
-import type { JobViews } from './job-view.ts'
-import type { Place, Places } from './places.ts'
-import type { FoundJob, Site } from './site.ts'
-import { failureLine, openTraceWriter } from './trace-writer.ts'
+import { createObjects, removeObjects, type JobObjects } from './plan/job-objects.ts'
+import type { JobPlan } from './plan/job-plan.ts'
+import type { JobRecord } from './records/job-record.ts'
+import { CANCELED, outcomeOf } from './views/job-outcome.ts'
+import type { JobOutcome, JobViews } from './views/job-view.ts'
+import type { Places } from './plan/places.ts'
+import { preparePlan, type PrepareOptions } from './plan/prepare-plan.ts'
+import { refuseJob } from './refuse-job.ts'
+import { factsOf, masksOf, openShownJob, recordedFacts, recordedMasks, type ShownJob } from './views/shown-job.ts'
+import type { FoundJob, Site } from './sites/site.ts'
 
-export interface JobRunnerOptions {
-  readonly systemId: string
-  readonly managerName: string
-  readonly version: string
-  readonly revision: string
-  readonly helperImage: string
-  /** Environment of the manager, for credentials of the store of caches. */
-  readonly env: Readonly<Record<string, string | undefined>>
+export interface JobRunnerOptions extends PrepareOptions {
+  /** Name of this process: see `instanceName`. */
+  readonly instance: string
   readonly spoolFolder: string
-  readonly clock: Clock
   readonly log: Logger
   readonly places: Places
   readonly views: JobViews
@@ -37,8 +29,8 @@ export interface JobRunnerOptions {
   readonly interrupted: AbortSignal
   /** Aborted to leave all jobs as they are. */
   readonly signal: AbortSignal
-  /** Returns the site of the jobs of an entry, in a namespace; undefined: the namespace of the entry. */
-  readonly siteOf: (entry: Entry, namespace?: string) => Promise<Site>
+  /** Returns the site of the jobs of an entry. */
+  readonly siteOf: (entry: Entry) => Promise<Site>
 }
 
 export interface JobRunner {
@@ -46,19 +38,34 @@ export interface JobRunner {
   run(entry: Entry, received: ReceivedJob): Promise<void>
   /** Continues a job. */
   resume(entry: Entry, site: Site, found: FoundJob): Promise<void>
+  /** Shows a job that will run when another one has ended. */
+  queue(entry: Entry, received: ReceivedJob): void
   /** Whether the job of a pod is followed. */
   isFollowed(pod: string): boolean
+  /** Whether the job of a pod has ended, and only its objects are left. */
+  isOver(pod: string): boolean
   /** Leaves the job of a pod to another manager. */
   leave(pod: string): void
 }
 
-/** Default of `poll_timeout`. Seconds. */
+interface RunningJob {
+  readonly entry: Entry
+  readonly site: Site
+  readonly record: JobRecord
+}
+
+/** Longest time in which the stores of secrets and caches have to answer. Milliseconds. */
+const PREPARE_MS = 5 * 60_000
+/** Defaults of `poll_timeout` and `poll_interval`. Seconds. */
 const POLL_TIMEOUT_S = 180
+const POLL_INTERVAL_S = 3
 
 export function openJobRunner(options: JobRunnerOptions): JobRunner {
   const { clock, log, places, views, interrupted, signal } = options
   /** By their pods: aborted to leave a job to another manager. */
   const followed = new Map<string, AbortController>()
+  /** Pods of jobs that have ended and whose objects could not be removed. */
+  const over = new Set<string>()
 
   /** Follows the job of a pod while `work` runs. Begins at once, so that nobody follows it twice. */
   async function following<T>(pod: string, work: (left: AbortSignal) => Promise<T>): Promise<T> {
@@ -75,98 +82,84 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     const { runnerKey } = entry
     const projectId = job.job_info.project_id
     const place = places.take(runnerKey, projectId)
-    const view = viewOf(entry, { id: job.id, name: job.job_info.name, project: job.job_info.project_full_path })
+    const shown = shownJob(entry, job)
+    let outcome: JobOutcome | undefined
     try {
-      view('preparing', 'Creating the pod')
+      shown.set('preparing', 'Creating the pod')
       const site = await options.siteOf(entry)
-      const plan = await planned(entry, { job, correlationId, place, namespace: site.namespace })
-      await following(plan.pod, (left) => start({ entry, plan, job, view, left }))
+      // Before there is a record, a job that is interrupted has nobody else who could fail it.
+      const until = AbortSignal.any([signal, interrupted, AbortSignal.timeout(PREPARE_MS)])
+      const { plan, program } = await preparePlan(
+        { ...options, signal: until },
+        { entry, job, correlationId, place, namespace: site.namespace },
+      )
+      shown.mask(recordedMasks(plan.record))
+      outcome = await following(plan.pod, (left) => start({ entry, site, plan, program, job, shown, left }))
     } catch (error) {
-      if (isAbort(error)) return
-      await refuse(entry, job, error)
+      if (isAbort(error) && signal.aborted) return
+      outcome = await refuseJob({ ...options, entry, job, error })
     } finally {
       places.free(runnerKey, projectId, place)
-      views.remove(job.id)
+      shown.end(outcome)
     }
   }
 
-  async function planned(
-    entry: Entry,
-    {
-      job,
-      correlationId,
-      place,
-      namespace,
-    }: Pick<ReceivedJob, 'job' | 'correlationId'> & { readonly place: Place; readonly namespace: string },
-  ): Promise<JobPlan> {
-    const { systemId, managerName, version, revision, helperImage } = options
-    const { runner, runnerKey, tls } = entry
-    const given = {
-      job,
-      correlationId,
-      runner,
-      runnerKey,
-      systemId,
-      managerName,
-      version,
-      revision,
-      helperImage,
-      namespace,
-      place,
-      unique: randomBytes(4).toString('hex'),
-      tls: tls?.files() ?? {},
-      now: clock.now(),
-    }
-    const keys = new Set<string>()
-    const plan = planJob({ ...given, cacheUrls: (key) => void keys.add(key) })
-    if (keys.size === 0) return plan
-    const urls = await signedAddresses([...keys], {
-      runner,
-      projectId: job.job_info.project_id,
-      seconds: timeoutOf(job) + LATE_S,
-      env: options.env,
-      clock,
-      signal,
-    })
-    return urls === undefined ? plan : planJob({ ...given, cacheUrls: (key) => urls.get(key) })
+  function shownJob({ runner }: Entry, job: ReceivedJob['job']): ShownJob {
+    return openShownJob({ views, facts: factsOf(job, runner), runner: runner.name ?? '', masks: masksOf(job) })
   }
 
   async function start({
     entry,
+    site,
     plan,
+    program,
     job,
-    view,
+    shown,
     left,
   }: {
     readonly entry: Entry
+    readonly site: Site
     readonly plan: JobPlan
+    readonly program: JobProgram
     readonly job: ReceivedJob['job']
-    readonly view: SetView
+    readonly shown: ShownJob
     readonly left: AbortSignal
-  }): Promise<void> {
+  }): Promise<JobOutcome | undefined> {
     const { coordinator } = entry
-    const { record, namespace } = plan
-    const site = await options.siteOf(entry, namespace)
-    const { kube } = site
+    const { record } = plan
+    const { kube, namespace: home } = site
     try {
       const authConfig = job.variables.find(({ key }) => key === 'DOCKER_AUTH_CONFIG')?.value
       const logins = registryLogins(job, authConfig)
       // The record first: a job that the coordinator knows to run must not be lost with this manager.
-      const objects = await createObjects({ kube, plan, systemId: options.systemId, logins, clock, signal })
-      const taken = await coordinator.updateJob({ jobId: job.id, jobToken: job.token, state: 'running', signal })
+      const again = apiRetry({ section: entry.runner.kubernetes ?? {}, clock, signal: left })
+      const own = { instance: options.instance, home, clock, signal: left }
+      const objects = await createObjects({ ...own, kube, plan, program, logins, again })
+      const taken = await coordinator.updateJob({ jobId: job.id, jobToken: job.token, state: 'running', signal: left })
       if (taken.type === 'abort') {
-        log.info({ job: job.id, reason: taken.reason }, 'the coordinator does not want the job any more')
-        await removed(site, record, true)
-        return
+        log.info({ job: job.id, reason: taken.reason }, 'GitLab does not want the job any more')
+        await removed({ entry, site, record, atOnce: true })
+        return CANCELED
+      }
+      // The calls so far may have taken so long that another manager has ended the job, or will.
+      const owner = await objects.owner()
+      if (owner !== 'this') {
+        log.warn({ job: job.id, pod: record.pod }, 'another manager has taken the job over before it had a pod')
+        // What was created after the other one had removed everything.
+        if (owner === 'none') await removed({ entry, site, record, atOnce: true })
+        return undefined
       }
       await objects.createPod(0)
-      const result = await follow({ entry, site, record, notes: [], nextPod: nextPodOf(plan, objects), view, left })
-      await conclude(site, record, result)
+      const result = await follow({ entry, site, record, notes: [], nextPod: nextPodOf(plan, objects), shown, left })
+      return await conclude({ entry, site, record }, result)
     } catch (error) {
+      // Another manager ends it.
+      if (left.aborted && !signal.aborted) return undefined
       if (isAbort(error)) throw error
       // The record goes last: without it nobody would report a job that this process cannot.
-      await refuse(entry, job, error)
-      await removed(site, record, true)
+      const outcome = await refuseJob({ ...options, entry, job, error })
+      await removed({ entry, site, record, atOnce: true })
+      return outcome
     }
   }
 
@@ -182,146 +175,121 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
 
   async function resume(entry: Entry, site: Site, { record, notes }: FoundJob): Promise<void> {
     const { projectId, concurrentId, concurrentProjectId, pod } = record
+    // GitLab has its end.
+    if (over.has(pod)) return following(pod, () => removed({ entry, site, record, atOnce: true }))
+    log.info({ job: record.jobId, pod }, 'continues the job, which no manager follows')
     const place = { concurrentId, concurrentProjectId }
     places.occupy(entry.runnerKey, projectId, place)
-    const view = viewOf(entry, { id: record.jobId, name: '', project: '' })
+    const { runner } = entry
+    const shown = openShownJob({
+      views,
+      facts: recordedFacts(record, runner),
+      runner: runner.name ?? '',
+      masks: recordedMasks(record),
+      receivedAt: record.createdAt,
+    })
+    let outcome: JobOutcome | undefined
     try {
-      await following(pod, async (left) => {
-        const result = await follow({ entry, site, record, notes, nextPod: undefined, view, left })
-        await conclude(site, record, result)
+      outcome = await following(pod, async (left) => {
+        const result = await follow({ entry, site, record, notes, nextPod: undefined, shown, left })
+        return conclude({ entry, site, record }, result)
       })
     } finally {
       places.free(entry.runnerKey, projectId, place)
-      views.remove(record.jobId)
+      shown.end(outcome)
     }
   }
 
-  function follow({
+  async function follow({
     entry,
     site,
     record,
     notes,
     nextPod,
-    view,
+    shown,
     left,
   }: FoundJob & {
     readonly entry: Entry
     readonly site: Site
     readonly nextPod: (() => Promise<boolean>) | undefined
-    readonly view: SetView
+    readonly shown: ShownJob
     readonly left: AbortSignal
   }): Promise<Followed> {
     const { runner, coordinator } = entry
-    const { kube, namespace, pods } = site
-    return followJob({
-      record,
-      notes,
-      namespace,
-      kube,
-      coordinator,
-      pods,
-      spoolFolder: options.spoolFolder,
-      finalRetryLimit: runner.job_status_final_update_retry_limit,
-      startMs: (runner.kubernetes?.poll_timeout ?? POLL_TIMEOUT_S) * 1_000,
-      nextPod,
-      onState: (state, why) => view(state, why, { pod: record.pod, namespace }),
-      interrupted,
-      signal: left,
-      clock,
-      log,
-    })
+    const { kube, namespace: home } = site
+    const namespace = record.namespace ?? home
+    const { pods, close } = site.podsIn(namespace)
+    try {
+      return await followJob({
+        record,
+        notes,
+        home,
+        kube,
+        coordinator,
+        pods,
+        spoolFolder: options.spoolFolder,
+        finalRetryLimit: runner.job_status_final_update_retry_limit,
+        startMs: secondsOr(runner.kubernetes?.poll_timeout, POLL_TIMEOUT_S) * 1_000,
+        pollMs: secondsOr(runner.kubernetes?.poll_interval, POLL_INTERVAL_S) * 1_000,
+        nextPod,
+        onState: (state, why) => shown.set(state, why, { pod: record.pod, namespace }),
+        interrupted,
+        signal: left,
+        clock,
+        log,
+      })
+    } finally {
+      close()
+    }
   }
 
-  /** Removes the pod of a job that has ended. A job that another manager follows keeps it. */
-  async function conclude(site: Site, record: JobRecord, result: Followed): Promise<void> {
-    if (result.type === 'left') return
-    const { end, delivery } = result
+  /** Removes the pod of a job that has ended, and returns its outcome. A job that another manager follows keeps its pod, and has none. */
+  async function conclude(job: RunningJob, result: Followed): Promise<JobOutcome | undefined> {
+    if (result.type === 'left') return undefined
+    const { record } = job
+    const { end, delivery, failure } = result
     log.info({ job: record.jobId, state: end?.state, delivery: delivery.type }, 'the job has ended')
     const lastAt = record.createdAt + (record.timeoutS + LATE_S) * 1_000
     // The record stays for another try, which `Site` begins, as long as the pod can have the log.
-    if (delivery.type === 'given-up' && clock.now() < lastAt) return
-    await removed(site, record, end === undefined)
+    if (delivery.type === 'given-up' && clock.now() < lastAt) return undefined
+    await removed({ ...job, atOnce: end === undefined })
+    if (end === undefined) return CANCELED
+    // GitLab has no end of the job, or another one.
+    if (delivery.type === 'given-up' || (delivery.type === 'aborted' && end.state === 'success')) return undefined
+    return outcomeOf(end, failure)
   }
 
-  async function removed({ kube, namespace }: Site, { pod: name, jobId }: JobRecord, atOnce: boolean): Promise<void> {
-    await attempt(log.child({ job: jobId }), 'remove the pod of a job', () =>
-      removeObjects({ kube, name, namespace, atOnce, clock, signal }),
-    )
-  }
-
-  /** Fails a job that has no pod, with the reason in its trace. */
-  async function refuse({ coordinator, runner }: Entry, job: ReceivedJob['job'], error: unknown): Promise<void> {
-    const { reason, text } = refusal(error)
-    log.warn({ err: error, job: job.id }, 'the job cannot run')
-    if (!canSpool(options.spoolFolder)) {
-      await coordinator.updateJob({ jobId: job.id, jobToken: job.token, state: 'failed', failureReason: reason, signal })
-      return
-    }
-    const sender = openTraceSender({
-      coordinator,
-      jobId: job.id,
-      jobToken: job.token,
-      folder: options.spoolFolder,
-      supportedReasons: job.features.failure_reasons,
-      clock,
-      log,
-      onCanceling: () => undefined,
-      onAbort: () => undefined,
-    })
-    const at = clock.now() * 1_000
-    const writer = openTraceWriter(
-      {
-        intro: [
-          {
-            at,
-            text: `Running with windlass ${options.version} (${options.revision})\n  on ${runner.name ?? ''}, system ID: ${options.systemId}\n`,
-          },
-        ],
-        hasSections: false,
-        trace: {
-          masked: job.variables.flatMap(({ masked, value }) => (masked === true ? [value] : [])),
-          tokenPrefixes: [...job.features.token_mask_prefixes],
-          masksAllTokens: true,
-          hasTimes: true,
-          limit: Number.MAX_SAFE_INTEGER,
-        },
-      },
-      (bytes) => sender.append(bytes),
-    )
-    writer.end({ at, text: failureLine(text) })
-    await sender.finish({ state: 'failed', failureReason: reason })
-  }
-
-  type SetView = (
-    state: 'preparing' | 'waiting' | 'running' | 'ending',
-    why: string,
-    place?: { readonly pod: string; readonly namespace: string },
-  ) => void
-
-  function viewOf({ runner }: Entry, named: { readonly id: number; readonly name: string; readonly project: string }): SetView {
-    let known = { pod: '', namespace: '' }
-    return (state, why, place) => {
-      known = place ?? known
-      views.set({ ...named, ...known, runner: runner.name ?? '', state, why })
+  async function removed({ entry, site, record, atOnce }: RunningJob & { readonly atOnce: boolean }): Promise<void> {
+    const { kube, namespace: home } = site
+    const section = entry.runner.kubernetes ?? {}
+    const warn = (error: unknown, then: string): void =>
+      log.warn({ err: error, job: record.jobId, pod: record.pod }, `cannot remove all objects of a job that has ended; ${then}`)
+    try {
+      const refused = await removeObjects({ kube, record, home, section, atOnce, clock, signal })
+      over.delete(record.pod)
+      if (refused !== undefined) warn(refused, 'its pod ends by its deadline. Check the rights in the namespace of the pod')
+    } catch (error) {
+      if (isAbort(error)) return
+      over.add(record.pod)
+      warn(error, 'trying again. Check the cluster, and the rights on pods and secrets')
     }
   }
 
-  return { run, resume, isFollowed: (pod) => followed.has(pod), leave: (pod) => followed.get(pod)?.abort() }
-}
+  function queue(entry: Entry, { job }: ReceivedJob): void {
+    shownJob(entry, job).set('waiting', 'Waiting until another job of this manager ends')
+  }
 
-/** Whether the folder takes a file, which the trace of a job needs. */
-function canSpool(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
+  return {
+    run,
+    resume,
+    queue,
+    isFollowed: (pod) => followed.has(pod),
+    isOver: (pod) => over.has(pod),
+    leave: (pod) => followed.get(pod)?.abort(),
   }
 }
 
-function refusal(error: unknown): { readonly reason: FailureReason; readonly text: string } {
-  const message = error instanceof Error ? error.message : String(error)
-  if (error instanceof ConfigurationError) return { reason: 'runner_configuration_error', text: `: ${message}` }
-  const reason = isFault(error, 'config-invalid') ? 'runner_configuration_error' : 'runner_system_failure'
-  return { reason, text: ` (system failure): prepare environment: ${message}` }
+/** Returns the value of a configuration, or the default for a value that is not positive. */
+function secondsOr(value: number | undefined, usual: number): number {
+  return value !== undefined && value > 0 ? value : usual
 }

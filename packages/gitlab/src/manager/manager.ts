@@ -1,21 +1,22 @@
 /** The manager of GitLab runners: reads the configuration, asks for jobs, runs them, and stops in the ways of the original. */
-import { randomUUID } from 'node:crypto'
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { attempt, isAbort, ticks, type Clock, type Logger } from '@windlass/kit'
-import { openKube, type Kube } from '@windlass/kube'
-import { loadConfig } from '../config/config-file.ts'
+import { attempt, isAbort, type Clock, type Logger } from '@windlass/kit'
 import type { RunnerConfig } from '../config/schema.ts'
 import { storeToken } from '../config/store-token.ts'
 import { systemIdFor } from '../config/system-id.ts'
 import { runRotation } from '../coordinator/rotation.ts'
 import { openFeed, type Feed, type ReceivedJob } from '../feed/feed.ts'
-import { accessKey, clusterAccess } from './access.ts'
+import { featureFlags } from '../job/feature-flags.ts'
+import { openConfigSource, type ConfigSource } from './config-source.ts'
 import { entryKey, feedEntry, openEntry, type Entry } from './entry.ts'
 import { openJobRunner, type JobRunner } from './job-runner.ts'
-import { openJobViews, type JobView } from './job-view.ts'
-import { openPlaces } from './places.ts'
-import { openSite, type FoundJob, type Site } from './site.ts'
+import { openJobViews, type JobListener, type JobView } from './views/job-view.ts'
+import { openPlaces } from './plan/places.ts'
+import { instanceName } from './sites/instance-name.ts'
+import type { FoundJob, Site } from './sites/site.ts'
+import { gitlabUrl } from './views/shown-job.ts'
+import { openSites, type Sites } from './sites/sites.ts'
 
 export interface ManagerOptions {
   readonly configFile: string
@@ -32,8 +33,14 @@ export interface ManagerOptions {
 
 export interface ManagerState {
   readonly isReady: boolean
+  /** False from the time at which it was told to stop or to park. */
+  readonly isAsking: boolean
+  /** False if a loop of the manager is stuck, so that only a new process asks for jobs again. */
+  readonly isLive: boolean
   readonly concurrent: number
   readonly jobs: readonly JobView[]
+  /** Runners of the configuration that have a token. */
+  readonly runners: readonly { readonly name: string; readonly gitlab: string }[]
   readonly entries: ReturnType<Feed['state']>
 }
 
@@ -50,13 +57,11 @@ export interface Manager {
   /** Stops at once. Jobs that run are continued by a manager that starts later. */
   close(): Promise<void>
   state(): ManagerState
+  /** Calls back after each change of a job. Returns a function that ends the calls. */
+  follow(listener: JobListener): () => void
 }
 
-/** How often the file of the configuration is looked at. Milliseconds. */
-const RELOAD_MS = 3_000
 const CHECK_INTERVAL_S = 3
-/** Calls per second to the API of the cluster, and how many at once. */
-const QPS = { qps: 50, burst: 100 }
 
 /** Starts the manager. Throws `config-invalid` and `file-not-found` for a configuration that cannot be used. */
 export async function openManager(options: ManagerOptions): Promise<Manager> {
@@ -65,45 +70,49 @@ export async function openManager(options: ManagerOptions): Promise<Manager> {
   return manager
 }
 
-interface Cluster {
-  /** The same for entries that share its connections. */
-  readonly key: string
-  readonly kube: Kube
-  /** Namespace of jobs that name none. */
-  readonly namespace: string
-}
-
 class GitlabManager implements Manager {
   readonly systemId: string
   readonly #options: ManagerOptions
   readonly #stop = new AbortController()
   readonly #interrupted = new AbortController()
   readonly #entries = new Map<string, Entry>()
-  readonly #kubes = new Map<string, Kube>()
-  readonly #clusters = new Map<Entry, Promise<Cluster>>()
-  readonly #sites = new Map<string, Site>()
+  readonly #sites: Sites
   readonly #rotations = new Map<string, AbortController>()
-  readonly #holder = `${hostname()}-${randomUUID().slice(0, 8)}`
   readonly #places = openPlaces()
   readonly #views
   readonly #runner: JobRunner
   readonly #resumed = new Set<Promise<void>>()
+  readonly #source: ConfigSource
   #config: RunnerConfig
-  #stamp: string
   #feed: Feed | undefined
   #watching: Promise<void> = Promise.resolve()
   #isParked = false
+  #isStopping = false
 
   constructor(options: ManagerOptions) {
     const { configFile, env, clock, log } = options
     this.#options = options
-    this.#config = loadConfig(configFile).config
-    this.#stamp = stampOf(configFile)
+    this.#source = openConfigSource(configFile, { clock, log })
+    this.#config = this.#source.load()
     this.systemId = systemIdFor(configFile, env)
+    const instance = instanceName(this.systemId)
     this.#views = openJobViews(() => clock.now())
     mkdirSync(options.spoolFolder, { recursive: true, mode: 0o700 })
+    this.#sites = openSites({
+      instance,
+      host: hostname(),
+      env,
+      clock,
+      log,
+      isFollowed: (pod) => this.#runner.isFollowed(pod),
+      onTaken: (pod) => this.#runner.leave(pod),
+      // A manager that ends its own jobs would end those as well.
+      accepts: ({ runner }) => !this.#interrupted.signal.aborted && this.#byRunner(runner) !== undefined,
+      onFound: (site, found) => this.#resume(site, found),
+    })
     this.#runner = openJobRunner({
       systemId: this.systemId,
+      instance,
       managerName: hostname(),
       version: options.version,
       revision: options.revision,
@@ -116,7 +125,7 @@ class GitlabManager implements Manager {
       views: this.#views,
       interrupted: this.#interrupted.signal,
       signal: this.#stop.signal,
-      siteOf: (entry, namespace) => this.#siteOf(entry, namespace),
+      siteOf: (entry) => this.#sites.of(entry),
     })
   }
 
@@ -124,7 +133,7 @@ class GitlabManager implements Manager {
     const { clock, log } = this.#options
     this.#setEntries()
     // Jobs of a manager that is gone come before new ones. A cluster that is away only delays them.
-    for (const entry of this.#entries.values()) await attempt(log, 'cluster', () => this.#siteOf(entry))
+    for (const entry of this.#entries.values()) await attempt(log, 'cluster', () => this.#sites.of(entry))
     this.#feed = openFeed({
       ...limitsOf(this.#config),
       entries: [...this.#entries.values()].map(feedEntry),
@@ -132,8 +141,9 @@ class GitlabManager implements Manager {
       log,
       request: (key, call) => this.#entryOf(key).coordinator.requestJob({ ...call, systemId: this.systemId }),
       onJob: (received) => this.#run(received),
+      onQueued: (received) => this.#runner.queue(this.#entryOf(received.key), received),
     })
-    this.#watching = this.#watchConfig()
+    this.#watching = this.#source.watch(() => this.reload(), this.#stop.signal)
     log.info(
       { systemId: this.systemId, runners: this.#entries.size, concurrent: this.#config.concurrent },
       'the manager is ready',
@@ -159,7 +169,7 @@ class GitlabManager implements Manager {
     const wanted = new Set<string>()
     for (const section of this.#config.runners) {
       if (section.token === undefined || section.token === '') {
-        log.warn({ runner: section.name }, 'the runner has no token and is left out')
+        log.warn({ runner: section.name }, 'the runner has no token and gets no jobs; add one with `windlass gitlab register`')
         continue
       }
       const key = entryKey(section)
@@ -168,7 +178,7 @@ class GitlabManager implements Manager {
       if (known !== undefined && JSON.stringify(known.runner) === JSON.stringify(section)) continue
       const opened = openEntry(section, this.#config, { configFile, version, revision, clock, log, signal })
       this.#entries.set(key, opened)
-      if (known !== undefined) this.#clusters.delete(known)
+      if (known !== undefined) this.#sites.forget(known)
       this.#rotate(opened)
     }
     for (const [key, rotation] of this.#rotations)
@@ -187,59 +197,12 @@ class GitlabManager implements Manager {
     const { token_obtained_at: from, token_expires_at: until } = entry.runner
     const dates =
       from === undefined || until === undefined ? undefined : { obtainedAt: Date.parse(from), expiresAt: Date.parse(until) }
-    const isDisabled = entry.runner.feature_flags?.['FF_DISABLE_AUTOMATIC_TOKEN_ROTATION'] === true
+    const isDisabled = featureFlags(entry.runner).FF_DISABLE_AUTOMATIC_TOKEN_ROTATION
     async function rotate(): Promise<void> {
       await storeToken(configFile, entry.runner, await entry.coordinator.resetToken(), clock.now())
       log.info({ runner: entry.runner.name }, 'renewed the token of the runner')
     }
     void runRotation({ dates: () => dates, rotate, isDisabled, clock, log }, AbortSignal.any([stop.signal, this.#stop.signal]))
-  }
-
-  /** Returns the site of an entry. Throws faults of its cluster. */
-  async #siteOf(entry: Entry, namespace?: string): Promise<Site> {
-    const cluster = await this.#clusterOf(entry)
-    const name = namespace ?? cluster.namespace
-    const key = `${cluster.key} ${name}`
-    const site = this.#sites.get(key) ?? this.#openSite(cluster.kube, name)
-    this.#sites.set(key, site)
-    return site
-  }
-
-  /** Returns the cluster of an entry. Its access is read once: a kubeconfig may run a login command. A failure is tried again by the next call. */
-  #clusterOf(entry: Entry): Promise<Cluster> {
-    const known = this.#clusters.get(entry)
-    if (known !== undefined) return known
-    const opened = this.#openCluster(entry)
-    this.#clusters.set(entry, opened)
-    opened.catch(() => this.#clusters.delete(entry))
-    return opened
-  }
-
-  async #openCluster({ runner }: Entry): Promise<Cluster> {
-    const section = runner.kubernetes ?? {}
-    const { clock, log, env } = this.#options
-    const access = await clusterAccess(section, env)
-    const key = accessKey(access, section)
-    const kube = this.#kubes.get(key) ?? openKube({ access, log, clock, ...QPS })
-    this.#kubes.set(key, kube)
-    return { key, kube, namespace: section.namespace ?? access.namespace }
-  }
-
-  #openSite(kube: Kube, namespace: string): Site {
-    const { clock, log } = this.#options
-    const site = openSite({
-      kube,
-      namespace,
-      systemId: this.systemId,
-      holder: this.#holder,
-      clock,
-      log,
-      isFollowed: (pod) => this.#runner.isFollowed(pod),
-      onTaken: (pod) => this.#runner.leave(pod),
-      accepts: ({ runner }) => this.#byRunner(runner) !== undefined,
-      onFound: (found) => this.#resume(site, found),
-    })
-    return site
   }
 
   #byRunner(runnerKey: string): Entry | undefined {
@@ -250,11 +213,11 @@ class GitlabManager implements Manager {
     const entry = this.#byRunner(found.record.runner)
     // Another look may have found it at the same time.
     if (entry === undefined || this.#runner.isFollowed(found.record.pod)) return
-    const free = this.#feed?.occupy(entry.key)
+    const free = this.#runner.isOver(found.record.pod) ? undefined : this.#feed?.occupy(entry.key)
     const task = this.#runner
       .resume(entry, site, found)
       .catch((error: unknown) => {
-        if (!isAbort(error)) this.#options.log.error({ err: error, job: found.record.jobId }, 'the job cannot be continued')
+        if (!isAbort(error)) this.#options.log.error({ err: error, job: found.record.jobId }, 'cannot continue the job')
       })
       .finally(() => {
         free?.()
@@ -263,19 +226,16 @@ class GitlabManager implements Manager {
     this.#resumed.add(task)
   }
 
-  async #watchConfig(): Promise<void> {
-    for await (const _ of ticks(RELOAD_MS, { clock: this.#options.clock, signal: this.#stop.signal }))
-      if (stampOf(this.#options.configFile) !== this.#stamp) this.reload()
-  }
-
   reload(): void {
     const { configFile, log } = this.#options
-    this.#stamp = stampOf(configFile)
     try {
-      this.#config = loadConfig(configFile).config
+      this.#config = this.#source.load()
       this.#setEntries()
     } catch (error) {
-      log.error({ err: error, file: configFile }, 'the configuration is not valid; the manager goes on with the one that it has')
+      log.error(
+        { err: error, file: configFile },
+        'the configuration is not valid; the manager keeps the last one. Check it with `windlass gitlab validate`',
+      )
       return
     }
     const wanted = new Set(this.#config.runners.map(entryKey))
@@ -286,20 +246,15 @@ class GitlabManager implements Manager {
 
   async park(): Promise<void> {
     await this.#idle()
-    await this.#closeSites()
+    await this.#sites.close()
     this.#isParked = true
   }
 
   /** Asks for no more jobs, and resolves when those that run have ended. */
   async #idle(): Promise<void> {
+    this.#isStopping = true
     await this.#feed?.drain()
     while (this.#resumed.size > 0) await Promise.all(this.#resumed)
-  }
-
-  async #closeSites(): Promise<void> {
-    const sites = [...this.#sites.values()]
-    this.#sites.clear()
-    await Promise.all(sites.map((site) => site.close()))
   }
 
   async drain(): Promise<void> {
@@ -316,17 +271,33 @@ class GitlabManager implements Manager {
   async close(): Promise<void> {
     this.#stop.abort(new DOMException('the manager stops', 'AbortError'))
     await this.#feed?.close()
-    await this.#closeSites()
+    await this.#sites.close()
     await this.#watching
     for (const { coordinator } of this.#entries.values()) coordinator.close()
-    for (const kube of this.#kubes.values()) kube.close()
+    this.#sites.disconnect()
+  }
+
+  #isLive(): boolean {
+    // A manager that stops ends by itself. Before its loops begin, it may wait for a cluster.
+    if (this.#stop.signal.aborted || this.#feed === undefined) return true
+    return this.#feed.isTurning() && this.#source.isCurrent()
+  }
+
+  follow(listener: JobListener): () => void {
+    return this.#views.follow(listener)
   }
 
   state(): ManagerState {
+    const isReady = this.#feed !== undefined && !this.#isParked && !this.#stop.signal.aborted
     return {
-      isReady: this.#feed !== undefined && !this.#isParked && !this.#stop.signal.aborted,
+      isReady,
+      isAsking: isReady && !this.#isStopping,
+      isLive: this.#isLive(),
       concurrent: this.#config.concurrent,
       jobs: this.#views.list(),
+      runners: this.#config.runners.flatMap((runner) =>
+        runner.token === undefined || runner.token === '' ? [] : [{ name: runner.name ?? '', gitlab: gitlabUrl(runner) }],
+      ),
       entries: this.#feed?.state() ?? [],
     }
   }
@@ -334,10 +305,4 @@ class GitlabManager implements Manager {
 
 function limitsOf({ concurrent, check_interval: interval = 0 }: RunnerConfig): { concurrent: number; checkIntervalMs: number } {
   return { concurrent, checkIntervalMs: (interval > 0 ? interval : CHECK_INTERVAL_S) * 1_000 }
-}
-
-/** Changes with the file. */
-function stampOf(file: string): string {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`
 }

@@ -1,9 +1,10 @@
 /** Turns the frames of the log of a job, and what the manager adds, into its trace. The same input gives the same bytes. */
 import { z } from 'zod'
-import type { Frame } from '../helper/job-log.ts'
+import { serviceOf, type Frame } from '../helper/job-log.ts'
 import type { JobResult } from '../helper/supervise.ts'
 import { openTraceFormat, STREAMS } from '../trace/trace-format.ts'
-import type { JobRecord, Note } from './job-record.ts'
+import type { JobEnd } from '../trace/trace-sender.ts'
+import type { JobRecord, Note } from './records/job-record.ts'
 import { sectionEnd, sectionStart, titled } from './sections.ts'
 
 export interface TraceWriter {
@@ -22,6 +23,7 @@ const Result = z.union([
     reason: z.enum(['script_failure', 'runner_system_failure', 'job_execution_timeout', 'job_canceled']),
     stage: z.string(),
     exitCode: z.int().optional(),
+    limitS: z.number().optional(),
   }),
 ])
 
@@ -44,7 +46,9 @@ export function openTraceWriter(
     note: ({ at, text }) => say(at, text),
     frame({ kind, at, bytes }) {
       if (kind !== 'control') {
-        write(kind === 'work' ? STREAMS.work : STREAMS.executor, at, bytes)
+        const service = serviceOf(kind)
+        const usual = kind === 'work' ? STREAMS.work : STREAMS.executor
+        write(service === undefined ? usual : STREAMS.firstService + service, at, bytes)
         return undefined
       }
       const control = Control.parse(JSON.parse(bytes.toString('utf8')))
@@ -64,19 +68,35 @@ export function openTraceWriter(
   }
 }
 
-/** Returns the last line of the trace of a job that ended by itself. */
-export function endLine(result: JobResult, { timeoutS }: Pick<JobRecord, 'timeoutS'>): string {
-  if (result.state === 'success') return '\u001B[32;1mJob succeeded\u001B[0;m\n'
-  return failureLine(reasonText(result, timeoutS))
+/** Returns the final state of a job that ended by itself. */
+export function jobEnd(result: JobResult): JobEnd {
+  if (result.state === 'success') return { state: 'success' }
+  return { state: 'failed', failureReason: result.reason, exitCode: result.exitCode }
+}
+
+/** Returns why a job failed that ended by itself, as `endLine` takes it; undefined for success. */
+export function failureText(result: JobResult, { timeoutS }: Pick<JobRecord, 'timeoutS'>): string | undefined {
+  return result.state === 'success' ? undefined : reasonText(result, timeoutS)
+}
+
+/** Returns the last line of the trace of a job that succeeded, or failed for a reason. */
+export function endLine(failure: string | undefined): string {
+  return failure === undefined ? '\u001B[32;1mJob succeeded\u001B[0;m\n' : failureLine(failure)
 }
 
 /** Returns the last line of the trace of a job that failed. */
 export function failureLine(text: string): string {
-  return `\u001B[31;1mERROR: Job failed${text}\u001B[0;m\n`
+  return `\u001B[31;1mERROR: ${failureMessage(text)}\u001B[0;m\n`
+}
+
+/** Returns the sentence of `failureLine` without its colors. */
+export function failureMessage(text: string): string {
+  return `Job failed${text}`
 }
 
 function reasonText(result: Extract<JobResult, { state: 'failed' }>, timeoutS: number): string {
-  const { reason, exitCode, stage } = result
+  const { reason, exitCode, stage, limitS } = result
+  if (reason === 'job_execution_timeout' && limitS !== undefined) return `: the stage ${stage} took longer than ${limitS} seconds`
   if (reason === 'job_execution_timeout') return `: execution took longer than ${timeoutS} seconds`
   if (reason === 'job_canceled') return ': canceled'
   if (reason === 'runner_system_failure') return ` (system failure): the stage ${stage} ended with exit code ${exitCode ?? 1}`

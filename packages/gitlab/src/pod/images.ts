@@ -1,5 +1,5 @@
 /** Which images a job may use, and when they are pulled. */
-import type { KubernetesSection } from '../config/kubernetes-section.ts'
+import type { KubernetesSection } from '../config/sections/kubernetes-section.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import { matchesGlob } from './globs.ts'
 

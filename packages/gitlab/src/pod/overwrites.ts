@@ -2,7 +2,7 @@
  * What variables of a job change in its pod, as far as the configuration allows. A guard that is absent makes a variable have no effect; a value that its guard
  * refuses fails the job.
  */
-import { RESOURCE_KEYS, type KubernetesSection, type ResourceKey } from '../config/kubernetes-section.ts'
+import { RESOURCE_KEYS, type KubernetesSection, type ResourceKey } from '../config/sections/kubernetes-section.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import { parseQuantity } from './quantity.ts'
 
@@ -25,8 +25,9 @@ export function overwrite(section: KubernetesSection, lookup: Lookup, names: rea
   const notes: string[] = []
   const changed: KubernetesSection = { ...section }
   for (const [key, variable, guard, shown] of TEXTS) {
-    const value = lookup(variable) ?? ''
-    if (value === '' || !isGuarded(section[guard], value)) continue
+    // A job with a namespace of its own has no other one.
+    const value = key === 'namespace' && section.namespace_per_job === true ? '' : (lookup(variable) ?? '')
+    if (value === '' || !isGuarded(section[guard], value, { variable, guard })) continue
     changed[key] = value
     notes.push(`"${shown}" overwritten with "${value}"`)
   }
@@ -69,10 +70,16 @@ export function resourceOverwrite(section: KubernetesSection, key: ResourceKey, 
   return value
 }
 
-function isGuarded(pattern: string | undefined, value: string): boolean {
+function isGuarded(
+  pattern: string | undefined,
+  value: string,
+  { variable, guard }: { readonly variable: string; readonly guard: string },
+): boolean {
   if (pattern === undefined || pattern === '') return false
   if (new RegExp(pattern).test(value)) return true
-  throw new ConfigurationError(`The provided value "${value}" does not match "${pattern}".`)
+  throw new ConfigurationError(
+    `The value "${value}" of ${variable} does not match "${pattern}", which is ${guard} of this runner.`,
+  )
 }
 
 interface TableOptions {
@@ -88,11 +95,11 @@ function overwrittenTable(
   { key, lookup, names, read }: TableOptions,
 ): Record<string, string> | undefined {
   const prefix = `KUBERNETES_${key.toUpperCase()}_`
-  const guard = section[`${key}_overwrite_allowed`]
+  const guard = `${key}_overwrite_allowed` as const
   const given = names.filter((name) => name.startsWith(prefix) && name.length > prefix.length).toSorted()
   const entries = given.flatMap((name) => {
     const value = lookup(name) ?? ''
-    return value !== '' && isGuarded(guard, value) ? [read(value)] : []
+    return value !== '' && isGuarded(section[guard], value, { variable: name, guard }) ? [read(value)] : []
   })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }

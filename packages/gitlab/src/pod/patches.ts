@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isRecord } from '@windlass/kit/json'
 import { applyPatch, type Operation } from 'rfc6902'
 import { parse } from 'yaml'
-import type { KubernetesSection } from '../config/kubernetes-section.ts'
+import type { KubernetesSection } from '../config/sections/kubernetes-section.ts'
 import { ConfigurationError } from './configuration-error.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
 /** The pod of a job for the keys of the configuration. */
 import { expect, test } from 'vitest'
 import { readConfigText } from '../config/read.ts'
+import { featureFlags } from '../job/feature-flags.ts'
 import { Job } from '../job/payload.ts'
 import { jobVariables } from '../job/variables.ts'
 import { ConfigurationError } from './configuration-error.ts'
@@ -9,6 +10,7 @@ import { pullPolicies } from './images.ts'
 import { labelValue, podName } from './names.ts'
 import { overwrite } from './overwrites.ts'
 import { parseQuantity } from './quantity.ts'
+import { jobServices, serviceValues } from './job-services.ts'
 import { renderPod } from './render.ts'
 import { hostNamesOf, nameServices } from './services.ts'
 
@@ -47,11 +49,12 @@ function podOf(lines: string, job: object = {}): Shown {
     image: { name: 'debian:13' },
     ...job,
   })
+  const flags = featureFlags(runner, parsed)
   const variables = jobVariables({
     job: parsed,
     runner,
     image: parsed.image?.name,
-    flags: {},
+    flags,
     version: '1.2.3',
     revision: 'abcd',
     tls: {},
@@ -67,15 +70,16 @@ function podOf(lines: string, job: object = {}): Shown {
   )
   const pod: unknown = renderPod({
     job: parsed,
-    runner,
     section,
     variables,
+    flags,
     identity: { token: runner.token ?? '', projectId: 5, concurrentProjectId: 1, unique: 'x1y2z3a4' },
     managerName: 'manager one',
     helperImage: 'windlass/gitlab-helper:1',
     pullPolicy: () => undefined,
     pullSecrets: [],
-    programSecret: 'program',
+    jobSecret: 'job-secret',
+    services: jobServices({ job: parsed, section, variables }),
     buildsFolder: '/builds',
     cacheFolder: '/cache',
   })
@@ -144,14 +148,34 @@ test('services share the address of the job under their names, and those of the 
   expect(containerOf(pod, 'db')).toMatchObject({
     command: ['run'],
     args: ['-c'],
-    env: expect.arrayContaining([{ name: 'POSTGRES_DB', value: 'x' }]),
+    env: expect.arrayContaining([
+      { name: 'POSTGRES_DB', valueFrom: { secretKeyRef: { name: 'job-secret', key: 'service-1-0' } } },
+    ]),
   })
-  expect(pod.spec['hostAliases']).toEqual([
-    { ip: '127.0.0.1', hostnames: ['redis', 'db__postgres', 'db-postgres', 'db', 'main-db'] },
-  ])
+  expect(pod.spec['hostAliases']).toEqual([{ ip: '127.0.0.1', hostnames: ['redis', 'db-postgres', 'db', 'main-db'] }])
   expect(() => nameServices([{ name: 'a', alias: 'not_valid!' }])).toThrow('is not a valid host name')
   expect(hostNamesOf('docker:27-dind')).toEqual(['docker'])
-  expect(hostNamesOf('tutum/wordpress@sha256:abc')).toEqual(['tutum__wordpress', 'tutum-wordpress'])
+  expect(hostNamesOf('tutum/wordpress@sha256:abc')).toEqual(['tutum-wordpress'])
+})
+
+test('own variables of services are values of the Secret of the job, not of the pod', () => {
+  const lines = '[[runners.kubernetes.services]]\nname = "redis:7"\nenvironment = ["A=of-runner", "PORT=1"]\n'
+  const services = [{ name: 'db', variables: [{ key: 'PASSWORD', value: 'hunter2' }] }, { name: 'web' }]
+  const pod = podOf(lines, { services })
+  for (const secret of ['hunter2', 'of-runner']) expect(JSON.stringify(pod)).not.toContain(secret)
+  const section = readConfigText(
+    `[[runners]]\nurl = "https://g"\ntoken = "t"\nexecutor = "kubernetes"\n[runners.kubernetes]\n${lines}`,
+  )
+  const named = jobServices({
+    job: Job.parse({ id: 1, token: 't', services }),
+    section: section.config?.runners[0]?.kubernetes ?? {},
+    variables: { expand: (text) => text },
+  })
+  expect(serviceValues(named)).toEqual({ 'service-0-0': 'of-runner', 'service-0-1': '1', 'service-1-0': 'hunter2' })
+  expect(containerOf(pod, 'svc-1')['env']).toContainEqual({
+    name: 'PASSWORD',
+    valueFrom: { secretKeyRef: { name: 'job-secret', key: 'service-1-0' } },
+  })
 })
 
 test('Docker in Docker as the seed has it: privileged, and certificates in a volume of memory that all containers mount', () => {
@@ -317,13 +341,13 @@ test.each([
     what: 'a namespace that does not match',
     lines: 'namespace_overwrite_allowed = "^ci-.*$"',
     given: { key: 'KUBERNETES_NAMESPACE_OVERWRITE', value: 'prod' },
-    message: 'does not match "^ci-.*$"',
+    message: 'The value "prod" of KUBERNETES_NAMESPACE_OVERWRITE does not match "^ci-.*$", which is namespace_overwrite_allowed',
   },
   {
     what: 'a node selector that does not match',
     lines: 'node_selector_overwrite_allowed = "^pool="',
     given: { key: 'KUBERNETES_NODE_SELECTOR_1', value: 'x=y' },
-    message: 'does not match',
+    message: 'of KUBERNETES_NODE_SELECTOR_1 does not match "^pool=", which is node_selector_overwrite_allowed',
   },
 ])('$what fails the job', ({ lines, given, message }) => {
   expect(() => podOf(`${lines}\n`, { variables: [given] })).toThrow(message)
@@ -419,4 +443,14 @@ test('a public variable that refers to a private one is not in the specification
   })
   expect(JSON.stringify(pod)).not.toContain('sesame')
   expect(containerOf(pod, 'build')['env']).toContainEqual({ name: 'PLAIN', value: 'seen' })
+})
+
+test('a job sets a feature flag of its pod unless the configuration has it', () => {
+  const job = {
+    variables: [{ key: 'FF_KUBERNETES_HONOR_ENTRYPOINT', value: 'true' }],
+    image: { name: 'a', entrypoint: ['/run'] },
+  }
+  expect(containerOf(podOf('', job), 'build')['command']).toEqual(['/run'])
+  const configured = '[runners.feature_flags]\nFF_KUBERNETES_HONOR_ENTRYPOINT = false\n'
+  expect(containerOf(podOf(configured, job), 'build')['args']).toBeUndefined()
 })

@@ -1,6 +1,6 @@
 /** Where the pod of a job runs, its DNS and its hooks. */
-import type { KubernetesSection } from '../config/kubernetes-section.ts'
-import type { ContainerLifecycle } from '../config/scheduling-section.ts'
+import type { KubernetesSection } from '../config/sections/kubernetes-section.ts'
+import type { ContainerLifecycle } from '../config/sections/scheduling-section.ts'
 import { present } from './security.ts'
 
 type Json = Readonly<Record<string, unknown>>

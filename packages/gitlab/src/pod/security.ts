@@ -1,6 +1,6 @@
 /** Security contexts of the pod and its containers, from the configuration and the job. */
-import type { KubernetesSection } from '../config/kubernetes-section.ts'
-import type { ContainerSecurityContext, PodSecurityContext } from '../config/security-section.ts'
+import type { KubernetesSection } from '../config/sections/kubernetes-section.ts'
+import type { ContainerSecurityContext, PodSecurityContext } from '../config/sections/security-section.ts'
 import { ConfigurationError } from './configuration-error.ts'
 
 type Json = Readonly<Record<string, unknown>>

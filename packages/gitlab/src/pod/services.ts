@@ -27,17 +27,18 @@ export function nameServices(services: readonly ServiceImage[]): NamedService[] 
       throw new ConfigurationError(`The alias "${wrong}" of the service "${name}" is not a valid host name.`)
     const container = aliases.find((one) => DNS_LABEL.test(one) && !used.has(one)) ?? `svc-${index}`
     used.add(container)
-    return { container, hostNames: [...new Set([...hostNamesOf(name), ...aliases])] }
+    return { container, hostNames: [...new Set([...hostNamesOf(name), ...aliases.map((one) => one.toLowerCase())])] }
   })
 }
 
-/** Returns the host names that an image gives its service: its path without registry, tag and digest, with `/` as `__` and as `-`. */
+/**
+ * Returns the host names that an image gives its service: its path without registry, tag and digest, with `/` as `-`. The form with `__`, which GitLab
+ * documents too, has characters that Kubernetes refuses in the host aliases of a pod.
+ */
 export function hostNamesOf(image: string): string[] {
   const path = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '')
   const [first = '', ...rest] = path.split('/')
   const isRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')
   const whole = isRegistry ? rest : [first, ...rest]
-  const names = [whole.join('__'), whole.join('-')]
-  // Underscores are no part of a host name, but the original has had such aliases for long, and `hosts` takes them.
-  return [...new Set(names)].filter((name) => /^[a-zA-Z0-9_.-]{1,253}$/.test(name))
+  return [whole.join('-')].filter((name) => DNS_NAME.test(name))
 }

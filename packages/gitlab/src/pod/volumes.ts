@@ -1,5 +1,5 @@
 /** Volumes of the pod of a job: those of the configuration, and those of the runner. */
-import type { Volumes } from '../config/volume-section.ts'
+import type { Volumes } from '../config/sections/volume-section.ts'
 import { present } from './security.ts'
 
 type Json = Readonly<Record<string, unknown>>

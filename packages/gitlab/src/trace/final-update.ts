@@ -61,7 +61,7 @@ export async function deliverFinal(options: FinalOptions): Promise<Delivery> {
     if (step.type !== 'failed') return step
     failures += 1
     if (failures > retries) {
-      log.error({ job: jobId, reason: step.reason, failures }, 'the coordinator did not take the final state of the job')
+      log.error({ job: jobId, reason: step.reason, failures }, 'GitLab did not accept the final state of the job')
       return { type: 'given-up', reason: step.reason }
     }
     const delayMs = finalDelayMs(failures)

@@ -79,7 +79,7 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
   function abort(reason: string): void {
     if (aborted !== undefined) return
     aborted = reason
-    log.info({ job: jobId, reason }, 'the coordinator ended the job')
+    log.info({ job: jobId, reason }, 'GitLab ended the job')
     if (final === undefined) options.onAbort(reason)
   }
 
@@ -92,7 +92,10 @@ export function openTraceSender(options: TraceSenderOptions): TraceSender {
     else if (outcome.type === 'abort') abort(outcome.reason)
     else if (outcome.type === 'unreadable') {
       isUnreadable = true
-      log.error({ job: jobId, reason: outcome.reason }, 'the trace cannot be read any more; the job goes on without it')
+      log.error(
+        { job: jobId, reason: outcome.reason },
+        'cannot read the spool of the trace; the job continues without its trace. Check the disk of the manager',
+      )
     }
     // Only the state says whether the whole job is gone.
     else if (outcome.type === 'gone') await sendState()

@@ -1,0 +1,238 @@
+{{- /*
+The manager of GitLab runners as parts of a pod: the chart windlass-gitlab-runner has a pod for it, and windlass-runtime adds it to that of its agent. Each template takes a context with
+`Values` (those of this chart), `Release`, `Chart`, and optionally `prefix` of its volumes, `agentUrl` to which it reports its jobs, `moreEnv` and `moreMounts`.
+*/ -}}
+{{- define "gitlab-runner.configData" -}}
+{{- $url := required "gitlabUrl is required: the URL of the GitLab server." .Values.gitlabUrl }}
+{{- if ne (default "kubernetes" .Values.runners.executor) "kubernetes" }}
+{{- fail (printf "runners.executor is %q: Windlass runs jobs in pods only." .Values.runners.executor) }}
+{{- end }}
+config.toml: |
+  shutdown_timeout = {{ default 0 .Values.shutdown_timeout | int }}
+  concurrent = {{ default 10 .Values.concurrent | int }}
+  check_interval = {{ default 3 .Values.checkInterval | int }}
+  log_level = {{ default "info" .Values.logLevel | quote }}
+  {{- with .Values.logFormat }}
+  log_format = {{ . | quote }}
+  {{- end }}
+  {{- with .Values.connectionMaxAge }}
+  connection_max_age = {{ . | quote }}
+  {{- end }}
+  listen_address = ":{{ .Values.metrics.port | int }}"
+{{- with .Values.runners.config }}
+config.template.toml: |
+{{ tpl . $ | indent 2 }}
+{{- end }}
+entrypoint: |
+  #!/bin/sh
+  set -eu
+  umask 077
+  # Until the manager runs. The first process of a container ignores signals without a trap.
+  trap 'exit 0' QUIT TERM
+  folder=$HOME/.gitlab-runner
+  mkdir -p "$folder"
+  rm -f "$folder/started"
+  [ ! -d /certs ] || ln -sfn /certs "$folder/certs"
+  read_key() { [ ! -s "/secrets/$1" ] || tr -d '\r\n' <"/secrets/$1"; }
+  CI_SERVER_TOKEN=$(read_key runner-token)
+  REGISTRATION_TOKEN=$(read_key runner-registration-token)
+  [ -z "$CI_SERVER_TOKEN" ] || export CI_SERVER_TOKEN
+  [ -z "$REGISTRATION_TOKEN" ] || export REGISTRATION_TOKEN
+  [ ! -s /secrets/accesskey ] || export CACHE_S3_ACCESS_KEY="$(read_key accesskey)" CACHE_S3_SECRET_KEY="$(read_key secretkey)"
+  template=/configmaps/config.template.toml
+  [ -f "$template" ] || template={{ default "" .Values.runners.configPath | quote }}
+  tries=0
+  # A container that starts again keeps its runner, and with it the jobs of that. A manager that has drained has unregistered it.
+  is_registered() { [ -f "$folder/registered" ] && grep -q '^ *\[\[runners]]' "$folder/config.toml"; }
+  is_registered || cp /configmaps/config.toml "$folder/config.toml"
+  until is_registered || windlass gitlab register --non-interactive ${template:+--template-config "$template"}; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 30 ] || exit 1
+    sleep 5
+  done
+  : >"$folder/registered"
+  unset CI_SERVER_TOKEN REGISTRATION_TOKEN
+  if [ -f /configmaps/pre-entrypoint-script ]; then sh -eu /configmaps/pre-entrypoint-script; fi
+  # The probes begin.
+  : >"$folder/started"
+  exec windlass gitlab run{{ if .Values.unregisterRunners }} --unregister{{ end }}
+{{- with .Values.preEntrypointScript }}
+pre-entrypoint-script: |
+{{ . | indent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "gitlab-runner.container" -}}
+{{- $prefix := default "" .prefix -}}
+- name: gitlab-runner
+  image: {{ include "gitlab-runner.image" . }}
+  imagePullPolicy: {{ .Values.imagePullPolicy }}
+  command: [/bin/sh, /configmaps/entrypoint]
+  securityContext: {{- toYaml .Values.securityContext | nindent 4 }}
+  lifecycle:
+    preStop:
+      exec:
+        # The manager runs its jobs to their end. The container ends with it.
+        command: [/bin/sh, -c, 'kill -QUIT 1; while :; do sleep 1; done']
+  env:
+    {{- with .moreEnv }}{{- . | nindent 4 }}{{- end }}
+    - name: HOME
+      value: /home/gitlab-runner
+    - name: CI_SERVER_URL
+      value: {{ .Values.gitlabUrl | quote }}
+    - name: RUNNER_EXECUTOR
+      value: kubernetes
+    {{- with .Values.runners.name }}
+    - name: RUNNER_NAME
+      value: {{ . | quote }}
+    {{- end }}
+    {{- if not (regexMatch "(?m)^\\s*namespace\\s*=" (default "" .Values.runners.config)) }}
+    - name: KUBERNETES_NAMESPACE
+      value: {{ include "gitlab-runner.jobNamespace" . | quote }}
+    {{- end }}
+    {{- with .Values.runners.tags }}
+    - name: RUNNER_TAG_LIST
+      value: {{ . | quote }}
+    {{- end }}
+    {{- if kindIs "bool" .Values.runners.locked }}
+    - name: REGISTER_LOCKED
+      value: {{ .Values.runners.locked | quote }}
+    {{- end }}
+    {{- if kindIs "bool" .Values.runners.runUntagged }}
+    - name: REGISTER_RUN_UNTAGGED
+      value: {{ .Values.runners.runUntagged | quote }}
+    {{- end }}
+    {{- if .Values.runners.protected }}
+    - name: REGISTER_ACCESS_LEVEL
+      value: ref_protected
+    {{- end }}
+    {{- with .Values.runners.maximumTimeout }}
+    - name: REGISTER_MAXIMUM_TIMEOUT
+      value: {{ . | quote }}
+    {{- end }}
+    - name: WINDLASS_GITLAB_HELPER_IMAGE
+      value: {{ coalesce .Values.helperImage (ternary (printf "windlass/gitlab-helper@%s" .Values.helperDigest) "" (not (empty .Values.helperDigest))) (printf "windlass/gitlab-helper:%s" .Chart.AppVersion) | quote }}
+    {{- with .Values.controlPlane.url }}
+    - name: WINDLASS_GITLAB_SERVER_URL
+      value: {{ . | quote }}
+    - name: WINDLASS_GITLAB_SERVER_TOKEN_FILE
+      value: /windlass-server/token
+    {{- if $.Values.controlPlane.caSecretName }}
+    - name: WINDLASS_GITLAB_SERVER_CA
+      value: /windlass-server/ca.crt
+    {{- end }}
+    {{- end }}
+    {{- with .agentUrl }}
+    - name: WINDLASS_GITLAB_SERVER_AGENT
+      value: {{ . | quote }}
+    {{- end }}
+    {{- range .Values.envVars }}
+    - name: {{ .name }}
+      value: {{ .value | quote }}
+    {{- end }}
+    {{- range $key, $value := .Values.extraEnv }}
+    - name: {{ $key }}
+      value: {{ $value | quote }}
+    {{- end }}
+    {{- range $key, $value := .Values.extraEnvFrom }}
+    - name: {{ $key }}
+      valueFrom: {{- toYaml $value | nindent 8 }}
+    {{- end }}
+  {{- with .Values.extraEnvFromRefs }}
+  envFrom: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  ports:
+    - name: {{ .Values.metrics.portName }}
+      containerPort: {{ .Values.metrics.port | int }}
+  {{- $timeout := dict "timeoutSeconds" (default 4 .Values.probeTimeoutSeconds | int) }}
+  # The manager serves its health only after the registration, which ends by itself, and preEntrypointScript, which has an hour.
+  startupProbe:
+    exec:
+      command: [/bin/sh, -c, 'test -f "$HOME/.gitlab-runner/started"']
+    periodSeconds: 2
+    failureThreshold: 1800
+  # No probe asks GitLab: a server that does not answer is no reason to end jobs. A stuck manager does not drain, so its container ends soon.
+  livenessProbe:
+    httpGet:
+      path: /health/live
+      port: {{ .Values.metrics.portName }}
+    {{- $live := dict "periodSeconds" 60 "failureThreshold" 3 "terminationGracePeriodSeconds" 30 }}
+    {{- mergeOverwrite $live $timeout (default dict .Values.livenessProbe) | toYaml | nindent 4 }}
+  readinessProbe:
+    httpGet:
+      path: /health/ready
+      port: {{ .Values.metrics.portName }}
+    {{- mergeOverwrite (dict "periodSeconds" 5) $timeout (default dict .Values.readinessProbe) | toYaml | nindent 4 }}
+  {{- with .Values.resources }}
+  resources: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+    - name: {{ $prefix }}runner-secrets
+      mountPath: /secrets
+    - name: {{ $prefix }}home
+      mountPath: /home/gitlab-runner
+    - name: {{ $prefix }}tmp
+      mountPath: /tmp
+    - name: {{ $prefix }}configmaps
+      mountPath: /configmaps
+    {{- if .Values.certsSecretName }}
+    - name: {{ $prefix }}certs
+      mountPath: /certs
+      readOnly: true
+    {{- end }}
+    {{- if .Values.controlPlane.url }}
+    - name: {{ $prefix }}windlass-server
+      mountPath: /windlass-server
+      readOnly: true
+    {{- end }}
+    {{- with .moreMounts }}{{- . | nindent 4 }}{{- end }}
+    {{- with .Values.volumeMounts }}{{- toYaml . | nindent 4 }}{{- end }}
+{{- end -}}
+
+{{- define "gitlab-runner.volumes" -}}
+{{- $prefix := default "" .prefix -}}
+- name: {{ $prefix }}runner-secrets
+  projected:
+    sources:
+      - secret:
+          # Each of the two keys may be absent.
+          name: {{ include "gitlab-runner.secret" . }}
+      {{- with .Values.runners.cache.secretName }}
+      - secret:
+          name: {{ . }}
+      {{- end }}
+# The configuration with the token. In memory, so that no disk keeps it.
+- name: {{ $prefix }}home
+  emptyDir:
+    medium: Memory
+- name: {{ $prefix }}tmp
+  emptyDir: {}
+- name: {{ $prefix }}configmaps
+  configMap:
+    name: {{ include "gitlab-runner.fullname" . }}
+{{- with .Values.certsSecretName }}
+- name: {{ $prefix }}certs
+  secret:
+    secretName: {{ . }}
+{{- end }}
+{{- if .Values.controlPlane.url }}
+- name: {{ $prefix }}windlass-server
+  projected:
+    sources:
+      - secret:
+          name: {{ required "controlPlane.secretName is required with controlPlane.url: a Secret with the key token." .Values.controlPlane.secretName }}
+          items:
+            - key: token
+              path: token
+      {{- with .Values.controlPlane.caSecretName }}
+      - secret:
+          name: {{ . }}
+          items:
+            - key: ca.crt
+              path: ca.crt
+      {{- end }}
+{{- end }}
+{{- with .Values.volumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
