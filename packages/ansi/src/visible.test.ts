@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { growth, LINEAR } from '../../plan/test/cpu-time.ts'
 import { colorsAfter } from './colors.ts'
 import { visibleText } from './visible.ts'
 
@@ -33,17 +34,7 @@ test('lines keep their numbers, and each is shown by itself', () => {
 
 test('a line of backspaces and moves takes linear time', () => {
   const evil = ['ab\b', `${ESC}[9999Ca${ESC}[2K`, `x${ESC}[K\r`]
-  // Processor time, because others share the processor. Milliseconds.
-  const timeOf = (line: string): number =>
-    Math.min(
-      ...Array.from({ length: 3 }, () => {
-        const before = process.cpuUsage()
-        visibleText(line)
-        return process.cpuUsage(before).user / 1_000
-      }),
-    )
-  // Eight times the text takes 8 times as long, or 64 times if the time were quadratic.
-  for (const part of evil) expect(timeOf(part.repeat(64_000))).toBeLessThan(30 * Math.max(timeOf(part.repeat(8_000)), 5))
+  for (const part of evil) expect(growth(4_000, (n) => void visibleText(part.repeat(n)))).toBeLessThan(LINEAR)
 })
 
 test.each([

@@ -7,6 +7,9 @@ import {
   DiskReport,
   FactAck,
   FactBatch,
+  GitlabManagerId,
+  GitlabReport,
+  GitlabReportAnswer,
   JobReport,
   LeaseAnswer,
   LeaseRequest,
@@ -16,6 +19,9 @@ import {
 import { z } from 'zod'
 import { bindCalls, type Calls } from './calls.ts'
 import { route } from './route.ts'
+
+/** An agent takes the reports of a manager in its pod by the route of the server. */
+export { GITLAB_ROUTES } from './gitlab.ts'
 
 export const AGENT_ROUTES = {
   /** Registers the process of the agent. */
@@ -30,6 +36,12 @@ export const AGENT_ROUTES = {
   reportDisks: route('POST', '/v1/agent/disks', { body: DiskReport, answer: z.object({}) }),
   /** Reports the result of a job. Idempotent by job and revision. */
   reportJob: route('POST', '/v1/agent/jobs', { body: JobReport, answer: z.object({}) }),
+  /** Passes on a report of a manager of GitLab runners. It needs no epoch: an agent that stops still passes on what its manager reports. */
+  reportGitlabJobs: route('PUT', '/v1/agent/gitlab-managers/{id}', {
+    params: z.object({ id: GitlabManagerId }),
+    body: GitlabReport,
+    answer: GitlabReportAnswer,
+  }),
   /** Sends observations about pods. */
   sendFacts: route('POST', '/v1/agent/facts', { body: FactBatch, answer: FactAck }),
 }

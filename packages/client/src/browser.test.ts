@@ -36,6 +36,7 @@ test.each([
   ['client', 'protocol/src/client.ts'],
   ['client/agent', 'protocol/src/client.ts'],
   ['client/engine', 'protocol/src/client.ts'],
+  ['client/gitlab', 'protocol/src/client.ts'],
   ['client/monitor', 'protocol/src/client.ts'],
   ['client/terminal', 'client/src/terminal/index.ts'],
 ])('@windlass/%s and what it imports run without Node', (name, imported) => {

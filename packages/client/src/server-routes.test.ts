@@ -11,7 +11,9 @@ import { allRoutes } from '../../server/src/http/routes.ts'
 import { openAuthenticator } from '../../server/src/identity/authenticate.ts'
 import { startServer, type RunningServer } from '../../server/src/index.ts'
 import { AGENT_ROUTES } from './agent.ts'
+import { APP_PROXY_ROUTES } from './app-proxy.ts'
 import { ENGINE_ROUTES } from './engine.ts'
+import { GITLAB_ROUTES } from './gitlab.ts'
 import { openClient, ROUTES, type Route } from './index.ts'
 import { MONITOR_ROUTES } from './monitor.ts'
 
@@ -26,9 +28,14 @@ const OTHERS: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /^\/v1\/webhooks\/\{name\}\/deliveries$/, why: 'called by forges' },
 ]
 
-const routes: Route[] = [...Object.values(ROUTES), AGENT_ROUTES, ENGINE_ROUTES, MONITOR_ROUTES].flatMap((group) =>
-  Object.values<Route>(group),
-)
+const routes: Route[] = [
+  ...Object.values(ROUTES),
+  AGENT_ROUTES,
+  APP_PROXY_ROUTES,
+  ENGINE_ROUTES,
+  GITLAB_ROUTES,
+  MONITOR_ROUTES,
+].flatMap((group) => Object.values<Route>(group))
 const dataDir = mkdtempSync(join(tmpdir(), 'windlass-client-'))
 let server: RunningServer
 let known: Map<string, ServerRoute>

@@ -1,6 +1,16 @@
 /** HTTP calls to a cloud, with a timeout, retries with backoff for throttling and outages, and the message of the provider in faults. */
 import { isRecord } from '@windlass/kit/json'
-import { fault, isFault, nodeTransport, orFault, retry, type Clock, type Fault, type TransportRequest } from '@windlass/kit'
+import {
+  fault,
+  isFault,
+  nodeTransport,
+  orFault,
+  readText,
+  retry,
+  type Clock,
+  type Fault,
+  type TransportRequest,
+} from '@windlass/kit'
 
 export type CloudRequest = Pick<TransportRequest, 'method' | 'url' | 'headers' | 'body'>
 
@@ -18,6 +28,8 @@ export interface CloudCall {
 }
 
 const CALL_MS = 20_000
+/** Largest answer. A job chooses some of the servers. Bytes. */
+const MAX_ANSWER = 16 * 1_048_576
 const RETRY = { tries: 5, baseMs: 200, maxMs: 5_000 } as const
 let transport: ReturnType<typeof nodeTransport> | undefined
 
@@ -43,12 +55,14 @@ export async function callCloud(clock: Clock, call: CloudCall, signal: AbortSign
 function answerOf({ provider, action, request }: CloudCall, signal: AbortSignal): Promise<{ status: number; body: string }> {
   const toFault = (why: string, cause: unknown): Fault =>
     fault('storage-unreachable', { message: `${provider} ${action}: no answer: ${why}` }, cause)
+  const tooLarge = (): Fault =>
+    fault('storage-refused', { message: `${provider} ${action}: the answer has more than ${MAX_ANSWER} bytes` })
   const send = async (): Promise<{ status: number; body: string }> => {
     const made = typeof request === 'function' ? await request() : request
     // Opened at the first call, because a wrong setting of a proxy must not end the process.
     transport ??= nodeTransport()
     const response = await transport({ ...made, signal, timeoutMs: CALL_MS })
-    return { status: response.status, body: await response.text() }
+    return { status: response.status, body: await readText(response.body, MAX_ANSWER, tooLarge) }
   }
   return orFault(send, { signal, toFault })
 }

@@ -1,5 +1,5 @@
 /** Credentials of three clouds, and calls with retries. Which service is called, and how, is up to the importing package. */
-export { awsCredentials, type AwsCredentials, type CredentialOptions } from './aws/credentials.ts'
+export { assumeRole, awsCredentials, type AwsCredentials, type CredentialOptions, type WebIdentity } from './aws/credentials.ts'
 export { presignAws, signAws, type SignedRequest, type SignerOptions } from './aws/sign.ts'
 export { elementsOf, itemsOf, readXmlError, textOf } from './aws/xml.ts'
 export { azureAccess, type AzureAccess, type AzureAccessOptions } from './azure-access.ts'

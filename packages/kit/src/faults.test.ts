@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endsWork, isRefusal } from './endings.ts'
+import { endsWork, isRefusal } from './process/endings.ts'
 import { Fault, fault, faults, isFault, isFaultCode, type FaultSpec } from './faults.ts'
 
 test.each(Object.entries<FaultSpec>(faults))('the fault %s has a text and a hint', (code, spec) => {

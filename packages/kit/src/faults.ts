@@ -244,6 +244,112 @@ export const faults = {
     retry: true,
   },
 
+  // tunnels
+  'tunnel-taken': {
+    status: 409,
+    text: 'Another client of this GitOps runtime is connected.',
+    hint: 'Run one tunnel client for each runtime. This one gets its place when the other one has ended or is silent.',
+    retry: true,
+  },
+  'tunnel-offline': {
+    status: 503,
+    text: 'The GitOps runtime is not connected.',
+    hint: 'Check the tunnel client in the cluster of the runtime, and its log.',
+    retry: true,
+  },
+  'tunnel-full': {
+    status: 503,
+    text: 'The GitOps runtime has too many calls in progress.',
+    hint: 'Wait for the time in `Retry-After`, then retry.',
+    retry: true,
+  },
+  'tunnel-broken': {
+    status: 502,
+    text: 'The connection to the GitOps runtime ended during the call.',
+    hint: 'Check whether the call had an effect, then repeat it.',
+    retry: true,
+  },
+  'tunnel-router': {
+    status: 502,
+    text: 'The tunnel client cannot reach the router of the GitOps runtime.',
+    hint: 'Check the pods of the router in the cluster, and the router URL of the tunnel client.',
+    retry: true,
+  },
+  'tunnel-path': {
+    status: 404,
+    text: 'The tunnel client does not forward this path.',
+    hint: 'Use a path below /app-proxy, /workflows or /webhooks.',
+  },
+
+  // routers of GitOps runtimes
+  'router-service': {
+    status: 502,
+    text: 'A service of the GitOps runtime cannot be reached.',
+    hint: 'Check its pods in the cluster of the runtime. It may be starting.',
+    retry: true,
+  },
+  'router-broken': {
+    status: 502,
+    text: 'A service of the GitOps runtime ended the call without a complete answer.',
+    hint: 'Check whether the call had an effect, then repeat it.',
+    retry: true,
+  },
+  'router-silent': {
+    status: 504,
+    text: 'A service of the GitOps runtime did not answer in time.',
+    hint: 'Check the log of the service, and whether the call had an effect.',
+    retry: true,
+  },
+  'router-full': {
+    status: 503,
+    text: 'The router of the GitOps runtime has too many calls in progress.',
+    hint: 'Wait for the time in `Retry-After`, then retry.',
+    retry: true,
+  },
+
+  // app-proxy of GitOps runtimes
+  'runtime-token-invalid': {
+    status: 403,
+    text: 'The token of the GitOps runtime is not valid.',
+    hint: 'Create one with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
+  },
+  'control-plane-unreachable': {
+    status: 503,
+    text: 'The GitOps runtime cannot reach its control plane, which knows the rights of users.',
+    hint: 'Retry in a moment. If the error persists, check the network from the cluster of the runtime to the server.',
+    retry: true,
+  },
+  'control-plane-refused': {
+    status: 503,
+    text: 'The control plane does not accept this GitOps runtime.',
+    hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
+  },
+  'git-token-missing': {
+    status: 422,
+    text: 'You have not registered a Git token for this integration.',
+    hint: 'Register your Git token at the integration.',
+  },
+  'git-token-refused': {
+    status: 422,
+    text: 'The forge does not accept the Git token.',
+    hint: 'Create a token at the forge with the scopes that the documentation names, and register it.',
+  },
+  'git-conflict': {
+    status: 409,
+    text: 'Another commit has changed the same files.',
+    hint: 'Load the files again, repeat your change, and commit it.',
+  },
+  'git-refused': {
+    status: 422,
+    text: 'The Git server does not accept the commit.',
+    hint: 'See the message of the Git server. A rule of the branch may require a pull request.',
+  },
+  'file-too-large': {
+    status: 413,
+    text: 'The file is too large.',
+    hint: 'Use git for large files.',
+  },
+
   // engine
   'docker-unreachable': {
     status: 503,

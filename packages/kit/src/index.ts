@@ -1,7 +1,7 @@
 export { manualClock, systemClock, type Clock, type ManualClock } from './clock.ts'
-export { readConfig, splitList, standardProxy } from './config.ts'
+export { readConfig, readNamedFile, splitList, standardProxy } from './process/config.ts'
 export { openAgent, type AgentOptions, type TlsOptions } from './http/agent.ts'
-export { ADDRESS_BLOCKED, guardedLookup } from './http/guarded-lookup.ts'
+export { ADDRESS_BLOCKED, guardedLookup, type ResolveName } from './http/guarded-lookup.ts'
 export { hostOf, withoutBrackets } from './http/host.ts'
 export { exchange, orFault, readText, type HttpCall } from './http/exchange.ts'
 export {
@@ -12,7 +12,7 @@ export {
   type TransportResponse,
 } from './http/transport.ts'
 export { defined, type Defined } from './defined.ts'
-export { endsWork, isRefusal } from './endings.ts'
+export { endsWork, isRefusal } from './process/endings.ts'
 export { exposition, type Metric, type Sample } from './exposition.ts'
 export {
   Fault,
@@ -29,12 +29,12 @@ export {
 } from './faults.ts'
 export { hideLogin, hideProxyLogin } from './hide-login.ts'
 export { firstId, isId, newId, newToken, parseToken, sha256, tokenMatches, type Token } from './ids.ts'
-export { aborted, attempt, isAbort, stopSignal, ticks, type TickOptions } from './lifecycle.ts'
+export { aborted, attempt, isAbort, stopSignal, ticks, type TickOptions } from './process/lifecycle.ts'
 export { openLog, silentLog, type Logger, type LogOptions } from './log.ts'
-export { probe, serveProbes, type ProbeAnswer, type ProbeServer } from './probes.ts'
+export { probe, serveProbes, type ProbeAnswer, type ProbeServer } from './process/probes.ts'
 export { proxyFrom, proxyOf, type ProxySettings } from './http/proxy.ts'
 export { DRAFT_SUFFIX, writePrivateFile } from './private-file.ts'
-export { parseProcessStat, type ProcessStat } from './process-stat.ts'
+export { parseProcessStat, type ProcessStat } from './process/process-stat.ts'
 export { backoffMs, pauseMs, retry, type Backoff, type RetryOptions } from './retry.ts'
 export { Secret } from './secret.ts'
 export { openSerial, type Serial } from './serial.ts'

@@ -1,4 +1,5 @@
 /** A small Kubernetes client. Objects are plain JSON; messages of the API server reach the caller unchanged. */
+import type { Readable } from 'node:stream'
 import type { Clock, Logger } from '@windlass/kit'
 import type { ClusterAccess } from './config.ts'
 import type { Attachment, AttachOptions, ExecOptions, Execution } from './exec.ts'
@@ -60,6 +61,11 @@ export interface LogsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface FollowLogsOptions {
+  readonly container: string
+  readonly signal: AbortSignal
+}
+
 export interface Kube {
   /** Default namespace of the access. */
   readonly namespace: string
@@ -83,6 +89,11 @@ export interface Kube {
   watch(selection: Selection, options: Omit<WatchOptions, 'selection' | 'clock' | 'log'>): AsyncGenerator<Change>
   /** Returns the last log lines of a container. For diagnostics only: the kubelet drops lines of a busy container. */
   logs(pod: ObjectRef, options: LogsOptions): Promise<string>
+  /**
+   * Returns the log of a container from its start, each line with its time, until the container ends. Throws `not-found` or `cluster-refused` if the pod does not
+   * exist or its container does not run yet.
+   */
+  followLogs(pod: ObjectRef, options: FollowLogsOptions): Promise<Readable>
   /** Starts a command in a container of a pod. Throws `not-found` or `cluster-refused` if the pod does not exist or does not run. */
   exec(pod: ObjectRef, options: ExecOptions): Promise<Execution>
   /** Attaches to the main process of a container. Throws like `exec`. */

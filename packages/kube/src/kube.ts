@@ -1,12 +1,23 @@
 /** The client over REST. Watching is in `watch.ts`, commands in containers are in `exec.ts`. */
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { defined, fault, isFault, retry, systemClock, type Clock, type Logger } from '@windlass/kit'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
-import type { DeleteOptions, Kube, KubeOptions, LogsOptions, PatchOptions, Right, Selection } from './client.ts'
+import type {
+  DeleteOptions,
+  FollowLogsOptions,
+  Kube,
+  KubeOptions,
+  LogsOptions,
+  PatchOptions,
+  Right,
+  Selection,
+} from './client.ts'
 import type { ClusterAccess } from './config.ts'
 import { createOrAdopt } from './create-or-adopt.ts'
 import { attach, execute, type Attachment, type AttachOptions, type ExecOptions, type Execution } from './exec.ts'
-import { openKubeHttp, type KubeAnswer, type KubeHttp, type KubeRequest } from './http.ts'
+import { openKubeHttp, toAnswer, type KubeAnswer, type KubeHttp, type KubeRequest } from './http.ts'
 import { rateLimit } from './limit.ts'
 import { KINDS, KubeObject, pathOf, refOf, type ObjectRef } from './objects.ts'
 import { refusal } from './refusal.ts'
@@ -121,6 +132,18 @@ class RestKube implements Kube {
   async logs(pod: ObjectRef, { container, tailLines, previous, signal }: LogsOptions): Promise<string> {
     const query = toQuery({ container, tailLines, limitBytes: 65_536, ...(previous === true && { previous: true }) })
     return (await this.#call({ method: 'GET', path: `${pathOf(pod)}/log${query}`, signal })).text
+  }
+
+  followLogs(pod: ObjectRef, { container, signal }: FollowLogsOptions): Promise<Readable> {
+    const request = {
+      method: 'GET',
+      path: `${pathOf(pod)}/log${toQuery({ container, follow: true, timestamps: true })}`,
+      signal,
+    } as const
+    return this.#paced(request, async () => {
+      const answer = await this.#http.stream(request)
+      return (answer.statusCode ?? 0) < 300 ? answer : this.#refuse(toAnswer(answer, await text(answer)), request)
+    })
   }
 
   exec(pod: ObjectRef, options: ExecOptions): Promise<Execution> {

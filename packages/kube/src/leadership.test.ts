@@ -166,3 +166,17 @@ test('counts a term from before the call that acquired or renewed the lease', as
   stop.abort()
   await leading
 })
+
+test('a renewal does not create a lease that the work of the term has removed', async () => {
+  await using api = await openFakeKube()
+  const kube = api.kube()
+  const clock = manualClock()
+  const stop = new AbortController()
+  await openLeadership({ ...common, kube, clock, leaseMs: 15_000 }).lead(async (term) => {
+    await kube.delete(ref)
+    clock.advance(3_000)
+    await expect.poll(() => term.aborted).toBe(true)
+    stop.abort()
+  }, stop.signal)
+  expect(await kube.find(ref)).toBeUndefined()
+})

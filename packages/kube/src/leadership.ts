@@ -15,6 +15,8 @@ export interface LeadershipOptions {
   readonly namespace: string
   /** Name of the Lease. */
   readonly name: string
+  /** Labels of the Lease, if it is created. */
+  readonly labels?: Readonly<Record<string, string>>
   /** Identifies this process; never used by another one. */
   readonly holder: string
   readonly clock: Clock
@@ -56,7 +58,7 @@ export function withoutElection(): Leadership {
 
 /** Opens the leadership of a Lease, which is created if it does not exist. */
 export function openLeadership(options: LeadershipOptions): Leadership {
-  const { kube, namespace, name, holder, clock, log, leaseMs = LEASE_MS } = options
+  const { kube, namespace, name, labels = {}, holder, clock, log, leaseMs = LEASE_MS } = options
   const ref: ObjectRef = { kind: 'Lease', name, namespace }
   let seen = { version: '', at: -Infinity }
   /** Start of the last call that acquired or renewed the lease. Others count its duration from a later time. */
@@ -73,11 +75,15 @@ export function openLeadership(options: LeadershipOptions): Leadership {
     ...more,
   })
 
-  /** Acquires or renews the lease. Returns false if another holder has it. */
-  async function hold(signal?: AbortSignal): Promise<boolean> {
+  /**
+   * Acquires or renews the lease. Returns false if another holder has it, or if there is none to renew: the work of the term may have removed it, and
+   * nobody would remove it a second time.
+   */
+  async function hold(why: 'acquire' | 'renew', signal?: AbortSignal): Promise<boolean> {
     const lease = await kube.find(ref, signal)
+    if (lease === undefined && why === 'renew') return false
     if (lease === undefined) {
-      const metadata = { name, namespace }
+      const metadata = { name, namespace, labels }
       const spec = fields({ acquireTime: time(), leaseTransitions: 0 })
       await kube.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec }, signal)
       return true
@@ -100,10 +106,10 @@ export function openLeadership(options: LeadershipOptions): Leadership {
   }
 
   /** Returns undefined if the API server cannot be asked. */
-  async function tryHold(signal: AbortSignal): Promise<boolean | undefined> {
+  async function tryHold(why: 'acquire' | 'renew', signal: AbortSignal): Promise<boolean | undefined> {
     const startedAt = clock.monotonic()
     try {
-      const held = await hold(signal)
+      const held = await hold(why, signal)
       hasSucceeded = true
       if (held) heldAt = startedAt
       return held
@@ -135,7 +141,7 @@ export function openLeadership(options: LeadershipOptions): Leadership {
     const signal = AbortSignal.any([over, late.signal])
     try {
       await clock.sleep(leaseMs / 5, signal)
-      return await tryHold(signal)
+      return await tryHold('renew', signal)
     } catch {
       return undefined
     } finally {
@@ -153,7 +159,7 @@ export function openLeadership(options: LeadershipOptions): Leadership {
   async function acquire(signal: AbortSignal): Promise<boolean> {
     let isWaiting = false
     while (!signal.aborted) {
-      const held = await tryHold(signal)
+      const held = await tryHold('acquire', signal)
       if (held === true) return true
       if (held === false && !isWaiting) {
         isWaiting = true

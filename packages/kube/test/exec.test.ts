@@ -6,7 +6,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { sha256, silentLog, systemClock } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startCluster, type Cluster } from '../../../e2e/support/cluster.ts'
+import { addNamespace, startCluster, type Cluster } from '../../../e2e/support/cluster.ts'
 import { ensureImages } from '../../../e2e/support/images.ts'
 import { execute } from '../src/exec.ts'
 import { openKube, readKubeconfig, type Execution, type Kube, type ObjectRef } from '../src/index.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   cluster = await startCluster()
   await cluster.load(image)
   kube = openKube({ access: await readKubeconfig(cluster.kubeconfig), log: silentLog })
-  await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, [])
+  await addNamespace(cluster, namespace)
   shell = await startPod('shell', ['sleep', '600'])
 })
 afterAll(async () => {
@@ -36,7 +36,7 @@ async function startPod(name: string, command: readonly string[], container: obj
   const containers = [{ name: 'main', image, imagePullPolicy: 'Never', command, ...container }]
   const spec = { restartPolicy: 'Never', terminationGracePeriodSeconds: 0, automountServiceAccountToken: false, containers }
   await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec })
-  await cluster.kubectl('--namespace', namespace, 'wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s')
+  await cluster.kubectl('--namespace', namespace, 'wait', '--for=condition=Ready', `pod/${name}`, '--timeout=180s')
   return { kind: 'Pod', namespace, name }
 }
 
@@ -96,17 +96,13 @@ test('runs a shell at a terminal that is resized', async () => {
   terminal.resize({ columns: 132, rows: 43 })
   let seen = ''
   terminal.stdout.on('data', (part: Buffer) => (seen += part.toString()))
-  for (let n = 0; n < 100 && !seen.includes('43 132'); n += 1) {
+  const ask = (): string => {
     terminal.stdin.write('stty size\n')
-    await systemClock.sleep(50)
+    return seen
   }
+  await expect.poll(ask).toContain('43 132')
   terminal.resize({ columns: 80, rows: 24 })
-  for (let n = 0; n < 100 && !seen.includes('24 80'); n += 1) {
-    terminal.stdin.write('stty size\n')
-    await systemClock.sleep(50)
-  }
-  expect(seen).toContain('43 132')
-  expect(seen).toContain('24 80')
+  await expect.poll(ask).toContain('24 80')
   terminal.stdin.write('exit 7\n')
   await expect(terminal.exit).resolves.toBe(7)
 })

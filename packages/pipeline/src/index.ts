@@ -35,7 +35,7 @@ export type {
 export { hasAliasOrSpelling } from './syntax/read-tokens.ts'
 export { toValue } from './syntax/tree.ts'
 export { BUILT_IN_CATALOG, BUILT_IN_STEP_TYPES } from './typed/built-in.ts'
-export { catalogOf, joinCatalogs, partial, toCatalogEntry } from './typed/catalog.ts'
+export { catalogOf, joinCatalogs, latestFirst, partial, toCatalogEntry } from './typed/catalog.ts'
 export type { CatalogEntry, StepCatalog } from './typed/catalog.ts'
 export { checkStepType } from './typed/check-step-type.ts'
 export { isMainCloneSkipped, possibleMainClone } from './draft/main-clone.ts'

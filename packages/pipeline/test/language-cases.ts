@@ -124,7 +124,7 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
 export const REJECTED: Readonly<Record<string, { readonly text: string; readonly messages: readonly string[] }>> = {
   'no version': { text: 'steps: {}\n', messages: ['"version" is required'] },
   'no steps': { text: 'version: 1\n', messages: ['"steps" is required'] },
-  'an unknown root key': { text: root('foo: 1'), messages: ['"foo" is not allowed. Did you mean "mode"?'] },
+  'an unknown root key': { text: root('foo: 1'), messages: ['"foo" is not allowed'] },
   'an unknown version': {
     text: root().replace('1.0', '3.1'),
     messages: ['Current version: 3.1 is invalid. please change version to 1.0'],
@@ -137,7 +137,7 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
   'an empty hook of several steps': { text: hook('{ steps: {} }'), messages: ['"steps" must contain at least 1 entries'] },
   'a type next to the steps of a hook': {
     text: hook('{ exec: { steps: { a: { image: x } }, type: freestyle } }'),
-    messages: ['"type" is not allowed. Did you mean "steps"?'],
+    messages: ['"type" is not allowed'],
   },
   'annotations next to the fields of a step': {
     text: hook('{ image: x, annotations: { set: [] } }'),
@@ -149,11 +149,11 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
   },
   'an unknown operation on annotations': {
     text: hook('{ annotations: { put: [] } }'),
-    messages: ['"put" is not allowed. Did you mean "set"?'],
+    messages: ['"put" is not allowed'],
   },
   'an unknown operation on metadata': {
     text: hook('{ metadata: { unset: [] } }'),
-    messages: ['"unset" is not allowed. Did you mean "set"?'],
+    messages: ['"unset" is not allowed'],
   },
   'annotations that are not a list': { text: hook('{ annotations: { set: {} } }'), messages: ['"set" must be an array'] },
   'metadata of an image that is not a list': {
@@ -241,7 +241,7 @@ export const REJECTED: Readonly<Record<string, { readonly text: string; readonly
   },
   'an unknown field of an approval': {
     text: steps('ok: { type: pending-approval, git: x }'),
-    messages: ['"git" is not allowed. Did you mean "title"?'],
+    messages: ['"git" is not allowed'],
   },
   'an unknown field of an approval timeout': {
     text: steps('ok: { type: pending-approval, timeout: { duratin: 1 } }'),

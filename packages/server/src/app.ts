@@ -2,6 +2,7 @@
 import type { Clock, Logger } from '@windlass/kit'
 import type { Hearing } from './builds/engine/hearing.ts'
 import type { ServerLogLimits } from './builds/schedule/limits.ts'
+import type { TunnelFacts } from './gitops/facts.ts'
 import type { OidcProvider } from './identity/oidc/provider.ts'
 import type { Renewals } from './contexts/renewals.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
@@ -47,10 +48,14 @@ export interface App {
   readonly advertisedUrl: () => string
   /** The advertised URL from the settings; undefined if the server uses its listen address. */
   readonly configuredUrl: string | undefined
+  /** Whether browsers get the page. */
+  readonly hasPage: boolean
   /** The code of the first admin from the settings; if undefined, it is in the data folder. */
   readonly bootstrapCode: string | undefined
   readonly hearing: Hearing
   readonly renewals: Renewals
+  /** Undefined if this server has no domain for tunnels of GitOps runtimes. */
+  readonly tunnels: TunnelFacts | undefined
   /** The provider through which users sign in; undefined without one. */
   readonly oidc: OidcProvider | undefined
   /** PEM that pods need to trust this server; undefined without TLS or with a certificate of a public CA. */

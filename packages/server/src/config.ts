@@ -5,6 +5,7 @@ import { HttpUrl } from '@windlass/protocol'
 import { z } from 'zod'
 import { isNetwork } from './outbound/networks.ts'
 import { READER_LIMITS } from './feed/readers.ts'
+import { toTunnelOptions, TUNNEL_KEYS } from './gitops/config.ts'
 import { OIDC_KEYS, toOidcSettings } from './identity/oidc/settings.ts'
 import { LOG_FLUSH_MS, MIN_FREE_SHARE, RETENTION, TIMINGS } from './open-app.ts'
 import { DATABASE_LIMITS } from './store/database/postgres-pool.ts'
@@ -94,6 +95,7 @@ export const ServerConfig = z.object({
     .optional()
     .describe('Code that creates the first admin; if not set, the server generates one in DATA_DIR/bootstrap.code and logs it.'),
   ...OIDC_KEYS,
+  ...TUNNEL_KEYS,
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
   DOCUMENT_HOSTS: z
     .string()
@@ -132,6 +134,9 @@ export const ServerConfig = z.object({
   LOG_DAYS: Count.default(RETENTION.logDays).describe('How long logs are kept after the end of their build.'),
   TASK_DAYS: Count.default(RETENTION.taskDays).describe('How long finished tasks of agents are kept.'),
   AUDIT_DAYS: Count.default(RETENTION.auditDays).describe('How long records of the audit log are kept.'),
+  GITLAB_JOB_DAYS: Count.default(RETENTION.gitlabJobDays).describe(
+    'How long jobs of GitLab, and the managers that report them, are kept after their last report.',
+  ),
   IDEMPOTENCY_HOURS: Count.default(RETENTION.idempotencyHours).describe(
     'How long responses to calls with an Idempotency-Key are kept.',
   ),
@@ -221,6 +226,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
     bootstrapCode: config.BOOTSTRAP_CODE,
     oidc: toOidcSettings(config),
     trustedProxies: splitList(config.TRUSTED_PROXIES),
+    tunnels: toTunnelOptions(config),
     documentHosts: splitList(config.DOCUMENT_HOSTS),
     outboundNetworks: splitList(config.OUTBOUND_NETWORKS),
     minFreeShare: config.MIN_FREE_PERCENT / 100,
@@ -232,6 +238,7 @@ export function toServerOptions(config: ServerSettings): ServerOptions {
       logDays: config.LOG_DAYS,
       taskDays: config.TASK_DAYS,
       auditDays: config.AUDIT_DAYS,
+      gitlabJobDays: config.GITLAB_JOB_DAYS,
       idempotencyHours: config.IDEMPOTENCY_HOURS,
       unusedLogHours: config.UNUSED_LOG_HOURS,
     },

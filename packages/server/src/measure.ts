@@ -31,7 +31,8 @@ export function metricsPage(app: App): () => Promise<string> {
 
 async function readPage(app: App): Promise<string> {
   await measureStore(app)
-  return app.metrics.registry.metrics()
+  const { registry, more } = app.metrics
+  return (await registry.metrics()) + more.map((write) => write()).join('')
 }
 
 /** Reads the gauges from the store. */

@@ -3,6 +3,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 export interface Metrics {
   readonly registry: Registry
+  /** Write further metrics as Prometheus text. */
+  readonly more: (() => string)[]
   /** Called after the commit that ends a build. */
   buildEnded: (buildId: string) => void
   readonly builds: Counter<'result'>
@@ -35,6 +37,7 @@ export function openMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'windlass_' })
   return {
     registry,
+    more: [],
     buildEnded: () => undefined,
     builds: new Counter({
       name: 'windlass_builds_total',

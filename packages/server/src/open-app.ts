@@ -3,20 +3,21 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import type { App } from './app.ts'
+import { tunnelFacts } from './gitops/facts.ts'
 import { openProvider } from './identity/oidc/provider.ts'
 import { electLoop } from './builds/schedule/elect.ts'
 import { fillLoop } from './warm/fill.ts'
 import { openHearing } from './builds/engine/hearing.ts'
-import { noteFirstStart } from './builds/lifecycle/missed-ends.ts'
-import { sweepLoop } from './builds/lifecycle/sweep.ts'
+import { noteFirstStart } from './builds/lifecycle/ends/missed-ends.ts'
+import { sweepLoop } from './builds/lifecycle/ends/sweep.ts'
 import { DocumentPool } from './documents/document-pool.ts'
 import { openNetworks } from './outbound/networks.ts'
 import { openReaders, READER_LIMITS } from './feed/readers.ts'
 import { auditedStore } from './audit/record.ts'
-import { compactLoop } from './logs/compact.ts'
+import { compactLoop } from './logs/objects/compact.ts'
 import { openLogStore } from './logs/log-store.ts'
-import { openLogStorage } from './logs/storage.ts'
-import { requireOwnLogs } from './logs/storage-mark.ts'
+import { openLogStorage } from './logs/objects/storage.ts'
+import { requireOwnLogs } from './logs/objects/storage-mark.ts'
 import { metricsPage } from './measure.ts'
 import { openMetrics } from './metrics.ts'
 import { retainLoop } from './retention.ts'
@@ -27,7 +28,7 @@ import { cronLoop } from './triggers/cron/fire.ts'
 import { renewLoop } from './contexts/git-login.ts'
 import { Renewals } from './contexts/renewals.ts'
 import { pollLoop } from './triggers/poll/poll.ts'
-import { deliverLoop } from './triggers/process.ts'
+import { deliverLoop } from './triggers/deliveries/process.ts'
 import { sampleLoop } from './health/samples.ts'
 import { openVault } from './secrets/vault.ts'
 import { ensureAccount } from './store/account/accounts.ts'
@@ -55,6 +56,7 @@ export const RETENTION: Retention = {
   buildDays: 180,
   logDays: 90,
   taskDays: 7,
+  gitlabJobDays: 30,
   idempotencyHours: 24,
   unusedLogHours: 24,
   auditDays: 400,
@@ -146,8 +148,10 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
       bootstrapCode: options.bootstrapCode,
       hearing: openHearing(clock, timings),
       renewals: new Renewals(clock),
+      tunnels: options.tunnels === undefined ? undefined : tunnelFacts(options.tunnels),
       oidc: options.oidc === undefined ? undefined : openProvider(options.oidc, clock),
       configuredUrl: options.advertisedUrl?.replace(/\/+$/, ''),
+      hasPage: options.hasPage ?? true,
       serverCa: options.caFile === undefined ? undefined : readFileSync(options.caFile, 'utf8'),
       closing: closing.signal,
     }

@@ -1,9 +1,9 @@
 /** Deletes builds and logs because of their age, and because of the quotas of projects. */
 import { attempt } from '@windlass/kit'
 import type { App } from './app.ts'
-import { listRetainedProjects } from './store/account/projects.ts'
+import { listRetainedProjects } from './store/pipelines/projects.ts'
 import { deleteOldBuilds, deleteOldLogs, findExcessBuild, findExcessLog, type OldBuilds } from './store/retention.ts'
-import type { ProjectRow } from './store/schema.ts'
+import type { ProjectRow } from './store/schema/schema.ts'
 
 const DAY_MS = 86_400_000
 /** Builds per transaction. A build may have tens of thousands of chunks, and a transaction must end well within the statement timeout. */

@@ -2,22 +2,23 @@
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from './app.ts'
 import { retainBuilds } from './retain-builds.ts'
-import { deleteDeadObjects } from './logs/compact.ts'
+import { deleteDeadObjects } from './logs/objects/compact.ts'
 import { inOrder } from './logs/in-order.ts'
-import { hourFolder, isObjectKey } from './logs/object-keys.ts'
-import { IDLE_MS } from './identity/sessions.ts'
+import { hourFolder, isObjectKey } from './logs/objects/object-keys.ts'
+import { IDLE_MS } from './identity/sessions/sessions.ts'
 import { rotateSigningKeys } from './identity/step-tokens/keys.ts'
 import { findMeta, putMeta } from './store/account/meta.ts'
-import { deleteLeftKeyUses, deleteOldKeys } from './store/account/api-keys.ts'
-import { deleteOldAudit } from './store/account/audit.ts'
-import { deleteOldDeviceCodes } from './store/account/device-codes.ts'
-import { deleteOldLinks } from './store/account/links.ts'
-import { deleteLeftVersions } from './store/account/pipeline-versions.ts'
-import { deleteLeftPreferences } from './store/account/preferences.ts'
-import { deleteOldSessions } from './store/account/sessions.ts'
-import { deleteOldInvitations } from './store/account/users.ts'
+import { deleteLeftKeyUses, deleteOldKeys } from './store/access/api-keys.ts'
+import { deleteOldAudit } from './store/access/audit.ts'
+import { deleteOldDeviceCodes } from './store/access/device-codes.ts'
+import { deleteOldLinks } from './store/access/links.ts'
+import { deleteLeftVersions } from './store/pipelines/pipeline-versions.ts'
+import { deleteLeftPreferences } from './store/access/preferences.ts'
+import { deleteOldSessions } from './store/access/sessions.ts'
+import { deleteOldInvitations } from './store/access/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
+import { deleteOldGitlabJobs, deleteOldGitlabManagers } from './store/runtimes/gitlab-jobs.ts'
 import { deleteLeftDisks, deleteRemovedDisks } from './store/runtimes/disks.ts'
 import { deleteOldMessages } from './store/messages.ts'
 import { deleteOldDeliveries } from './store/triggers/deliveries.ts'
@@ -66,6 +67,7 @@ export async function retain(app: App): Promise<void> {
   const { store, retention } = app
   const now = app.clock.now()
   const oldTasks = now - retention.taskDays * DAY_MS
+  const oldGitlabJobs = now - retention.gitlabJobDays * DAY_MS
   const inWrite = (remove: (tx: Tx) => Promise<unknown>) => () => store.write(remove)
   const inBatches = (remove: (tx: Tx, old: Old) => Promise<number>, old: Old) => () => deleteInBatches(app, remove, old)
   const kinds: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -92,6 +94,8 @@ export async function retain(app: App): Promise<void> {
       before: now - retention.auditDays * DAY_MS,
       limit: RECORDS,
     }),
+    'jobs of GitLab': inBatches(deleteOldGitlabJobs, { before: oldGitlabJobs, limit: BATCH }),
+    'managers of GitLab runners': inWrite((tx) => deleteOldGitlabManagers(tx, oldGitlabJobs)),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
     messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),
     'pull requests': inWrite((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS)),

@@ -1,6 +1,7 @@
 /** Settings of the server. The defaults are in `open-app.ts`. */
 import type { Clock, Logger } from '@windlass/kit'
 import type { ServerLogLimits } from './builds/schedule/limits.ts'
+import type { TunnelOptions } from './gitops/facts.ts'
 import type { OidcSettings } from './identity/oidc/settings.ts'
 import type { DocumentLimits } from './documents/document-pool.ts'
 import type { ReaderLimits } from './feed/readers.ts'
@@ -38,6 +39,8 @@ export interface Retention {
   readonly logDays: number
   readonly taskDays: number
   readonly auditDays: number
+  /** How long jobs of GitLab and their managers are kept after their last report. */
+  readonly gitlabJobDays: number
   readonly idempotencyHours: number
   /** How long log files are kept that the database no longer references. */
   readonly unusedLogHours: number
@@ -99,6 +102,8 @@ export interface ServerOptions {
   readonly logLimits?: ServerLogLimits | undefined
   /** Maximum open streams (followed builds, log downloads, terminals), and how long a client may read nothing; see `READER_LIMITS`. */
   readonly readerLimits?: Partial<ReaderLimits> | undefined
+  /** The listener for tunnels of GitOps runtimes. Default: none. */
+  readonly tunnels?: TunnelOptions | undefined
   /** How long output of a build without followers is buffered. Milliseconds. Default: 1000. */
   readonly logFlushMs?: number | undefined
 }

@@ -73,19 +73,37 @@ async function sharedFile(env: CredentialOptions['env']): Promise<AwsCredentials
 }
 
 /**
- * Calls STS AssumeRoleWithWebIdentity with the token that Kubernetes mounts (IRSA). The call is not signed, because the token is the proof.
+ * Takes the role of the account of a pod with the token that Kubernetes mounts (IRSA).
  */
 async function webIdentity({ env, clock, region }: CredentialOptions, signal: AbortSignal): Promise<AwsCredentials> {
   const token = await readFile(env['AWS_WEB_IDENTITY_TOKEN_FILE'] ?? '', 'utf8').catch((error: unknown) => {
     throw fault('storage-refused', { message: 'The file of AWS_WEB_IDENTITY_TOKEN_FILE cannot be read.' }, error)
   })
-  const url = env['AWS_ENDPOINT_URL_STS'] ?? `https://sts.${region}.amazonaws.com/`
-  const request = postForm(url, {
+  const session = env['AWS_ROLE_SESSION_NAME'] ?? 'windlass'
+  return assumeRole({ env, clock, region, role: env['AWS_ROLE_ARN'] ?? '', session, token: token.trim() }, signal)
+}
+
+/** Who takes a role, and by what proof. */
+export interface WebIdentity extends Pick<CredentialOptions, 'env' | 'clock' | 'region'> {
+  /** ARN of the role. */
+  readonly role: string
+  /** Name of the session. */
+  readonly session: string
+  /** A signed token of an identity provider that AWS trusts. */
+  readonly token: string
+}
+
+/** Calls STS AssumeRoleWithWebIdentity. The call is not signed, because the token is the proof. Throws as `callCloud`. */
+export async function assumeRole(
+  { env, clock, region, role, session, token }: WebIdentity,
+  signal: AbortSignal,
+): Promise<AwsCredentials> {
+  const request = postForm(env['AWS_ENDPOINT_URL_STS'] ?? `https://sts.${region}.amazonaws.com/`, {
     Action: 'AssumeRoleWithWebIdentity',
     Version: '2011-06-15',
-    RoleArn: env['AWS_ROLE_ARN'] ?? '',
-    RoleSessionName: env['AWS_ROLE_SESSION_NAME'] ?? 'windlass',
-    WebIdentityToken: token.trim(),
+    RoleArn: role,
+    RoleSessionName: session,
+    WebIdentityToken: token,
   })
   const xml = await callCloud(
     clock,

@@ -39,9 +39,12 @@ export async function signAws(request: SignedRequest, options: SignerOptions): P
   return Object.fromEntries(headers)
 }
 
-/** Returns an address with its signature, for whoever gets it. `seconds` is its life, at most a week. Headers of the later request are not part of the signature. */
+/**
+ * Returns an address with its signature. Its holder can make the request. `seconds` is its life, at most a week. Headers that are given are part of the signature,
+ * so the later request must have them.
+ */
 export async function presignAws(
-  { method, url }: Pick<SignedRequest, 'method' | 'url'>,
+  { method, url, headers = {} }: Pick<SignedRequest, 'method' | 'url'> & Partial<Pick<SignedRequest, 'headers'>>,
   seconds: number,
   { credentials, service, region }: SignerOptions,
 ): Promise<string> {
@@ -51,6 +54,7 @@ export async function presignAws(
   const signer = new AwsV4Signer({
     method,
     url: address.href,
+    headers: { ...headers },
     accessKeyId,
     secretAccessKey,
     ...defined({ sessionToken }),

@@ -52,7 +52,7 @@ describe('build', () => {
       ],
     })
     expect(messages('secrets: []')).toEqual(['"secrets" must contain at least 1 items'])
-    expect(messages('secrets: [id=x]')).toEqual(['"0" must have the form id=NAME,src=FILE. Current value: id=x'])
+    expect(messages('secrets: [id=x]')).toEqual(['"secrets[0]" must have the form id=NAME,src=FILE. Current value: id=x'])
     expect(messages('secrets: [{ id: x }]')).toEqual(['"src" is required'])
   })
 
@@ -217,7 +217,7 @@ describe('composition and launch-composition', () => {
       messages('composition: c', 'composition_candidates: { a: {} }', 'registry_context: r', 'composition_variables: [A]'),
     ).toEqual([
       `'registry_context' not allowed. Did you mean "registry_contexts"?`,
-      '"0" must have the form NAME=VALUE. Current value: A',
+      '"composition_variables[0]" must have the form NAME=VALUE. Current value: A',
     ])
     expect(messages('composition: 5', 'composition_candidates: { a: {} }')).toEqual([
       '"composition" must be an object or a string. Current value: 5',
@@ -311,17 +311,23 @@ describe('tests with services (P189)', () => {
   test('reports problems of their fields', () => {
     const messages = (...lines: string[]): string[] => messagesOf(oneStep(...lines))
     expect(messages('type: travis')).toEqual(['"services" is required', '"test" is required'])
-    expect(messages('type: simple_travis', 'services: [oracle]', test1)[0]).toContain('"0" must be one of [mysql, postgresql')
+    expect(messages('type: simple_travis', 'services: [oracle]', test1)[0]).toContain(
+      '"services[0]" must be one of [mysql, postgresql',
+    )
     expect(messages('type: integration-test', 'test: { image: t, commands: [] }')).toEqual([
       '"commands" must contain at least 1 items',
     ])
-    expect(messages('type: integration-test', 'test: { image: t, commands: [" "] }')).toEqual(['"0" is not allowed to be empty'])
+    expect(messages('type: integration-test', 'test: { image: t, commands: [" "] }')).toEqual([
+      '"commands[0]" is not allowed to be empty',
+    ])
     const service = (fields: string): string[] => messages('type: travis', `services: { db: ${fields} }`, test1)
     expect(service('{ image: "" }')).toEqual(['"image" is not allowed to be empty'])
     expect(service('{ image: d, ports: 80 }')).toEqual(['"ports" must be an array. Current value: 80'])
     expect(service('{ image: d, ports: [], environment: [] }')).toEqual([])
     expect(service('{ image: d, environment: { DB: 1 } }')).toEqual(['"DB" must be a string. Current value: 1'])
-    expect(service('{ image: d, environment: [NAME] }')).toEqual(['"0" must have the form NAME=VALUE. Current value: NAME'])
+    expect(service('{ image: d, environment: [NAME] }')).toEqual([
+      '"environment[0]" must have the form NAME=VALUE. Current value: NAME',
+    ])
     expect(service('{ image: d, environment: [A=1] }')[0]).toContain('must have at least two characters')
     expect(service('{ image: d, environment: { 1A: x } }')[0]).toContain('"1A" must have at least two characters')
   })

@@ -1,5 +1,6 @@
 /** Step types composition and launch-composition: several containers as one step. */
 import type { ComposeSource, CompositionAction, JsonTemplate, LaunchCompositionAction } from '@windlass/plan'
+import { checkComposition } from './compose-document.ts'
 import { checkRegistryContexts } from '../context/integrations.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
@@ -96,6 +97,8 @@ export const launchComposition: BuiltInStepType<LaunchCompositionAction> = {
 }
 
 function checkShared(entries: Entries, place: RulePlace): void {
+  const candidates = read.map(entries, 'composition_candidates')
+  checkComposition({ written: read.node(entries, 'composition'), candidates, mayBeBare: false }, place)
   refuses(entries, ['registry_context', 'registry_contexts'], place)
   eachText(entries, 'composition_variables', { ...place, problemOf: nameAndValue })
 }

@@ -118,7 +118,8 @@ function checkServices(entries: Entries, { report, path }: RulePlace): void {
       const entry = textOf(item)
       if (entry === undefined || entry.trim() === '') continue
       const problem = nameAndValue(entry) ?? wrongName(entry.slice(0, entry.indexOf('=')))
-      if (problem !== undefined) reportValue(item, { ...place, path: `${place.path}[${index}]` }, `"${index}" ${problem}`)
+      if (problem !== undefined)
+        reportValue(item, { ...place, path: `${place.path}[${index}]` }, `"environment[${index}]" ${problem}`)
     }
     for (const one of written?.kind === 'map' ? written.entries.values() : []) {
       const problem = wrongName(one.key)

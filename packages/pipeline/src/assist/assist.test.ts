@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { growth, LINEAR } from '../../../plan/test/cpu-time.ts'
 import { COMMON, ROOT } from '../language/language.ts'
 import { SPEC } from '../language/pipeline-language.ts'
 import { freestyle } from '../actions/freestyle.ts'
@@ -7,7 +8,7 @@ import { checkPipeline } from '../compile/check-pipeline.ts'
 import { BUILT_IN_CATALOG } from '../typed/built-in.ts'
 import { completeAt, explainAt } from './assist.ts'
 import { fixOf } from './fix.ts'
-import type { KnownNames } from './names.ts'
+import { stagesOf, stepNamesOf, type KnownNames } from './names.ts'
 
 /** Completes at the mark `|` of a text. Returns the labels in order. */
 function complete(marked: string, names: KnownNames = {}): string[] {
@@ -124,4 +125,9 @@ test('the fix of a problem removes it', () => {
   }
   expect(fixed).toBe(text.replace('comands', 'commands').replace('chek', 'check').replace('fail_fats', 'fail_fast'))
   expect(checkPipeline({ text: fixed, file: 'p.yml' }, BUILT_IN_CATALOG)).toEqual([])
+})
+
+test('finds names in linear time, also in a text that never closes its lists', () => {
+  expect(growth(1_000, (lines) => stagesOf('stages: [\n'.repeat(lines)))).toBeLessThan(LINEAR)
+  expect(growth(4_000, (lines) => stepNamesOf('steps:\n'.repeat(lines)))).toBeLessThan(LINEAR)
 })

@@ -30,7 +30,8 @@ function namesBelow(text: string, key: string): string[] {
     if (match === null) continue
     const outer = match[1]?.length ?? 0
     let inner: number | undefined
-    for (const next of lines.slice(index + 1)) {
+    for (let below = index + 1; below < lines.length; below += 1) {
+      const next = lines[below] ?? ''
       if (/^\s*(?:#|$)/.test(next)) continue
       const column = next.length - next.trimStart().length
       if (column <= outer) break
@@ -50,11 +51,20 @@ export function stepNamesOf(text: string): string[] {
 
 /** Returns the stages of a document. */
 export function stagesOf(text: string): string[] {
-  const inline = /^[ \t]*stages[ \t]*:[ \t]*\[([^\]]*)\]/m.exec(text)?.[1]
+  const inline = inlineStages(text)
   const block = /^[ \t]*stages[ \t]*:[ \t]*(?:#.*)?\n((?:[ \t]*(?:-[^\n]*|#[^\n]*)?\n?)*)/m.exec(text)?.[1]
   const items =
     inline?.split(',') ?? block?.split('\n').flatMap((line) => /^[ \t]*-[ \t]+(.+?)[ \t]*(?: #.*)?$/.exec(line)?.[1] ?? [])
   return [...new Set((items ?? []).map((item) => item.trim().replace(/^(["'])(.*)\1$/, '$2')).filter((item) => item !== ''))]
+}
+
+/** Returns the text of a list of stages in brackets. Searches its end once, because a text can open such a list in each of its lines. */
+function inlineStages(text: string): string | undefined {
+  const open = /^[ \t]*stages[ \t]*:[ \t]*\[/m.exec(text)
+  if (open === null) return undefined
+  const start = open.index + open[0].length
+  const end = text.indexOf(']', start)
+  return end < 0 ? undefined : text.slice(start, end)
 }
 
 /** Returns the variables that a document can use, each name once: those of the account first, then its own, exported and built-in ones. */

@@ -84,12 +84,12 @@ function toEntries(list: TreeNode, place: ExpressionPlace): AnnotationEntry[] {
   return list.items.flatMap((item, index) => {
     const path = `${place.path}[${index}]`
     if (item.kind === 'map' && item.entries.size === 0)
-      place.report.error('empty-value', item.range, `"${index}" must contain at least 1 entries`, { path })
+      place.report.error('empty-value', item.range, `"annotations[${index}]" must contain at least 1 entries`, { path })
     if (item.kind === 'map')
       return [...item.entries.values()].flatMap((entry) => toEntry(entry, { ...place, path: `${path}.${entry.key}` }))
     const name = textOf(item)
     if (name === undefined) {
-      place.report.error('wrong-type', item.range, `"${index}" must be a name, or a name with a value`, { path })
+      place.report.error('wrong-type', item.range, `"annotations[${index}]" must be a name, or a name with a value`, { path })
       return []
     }
     checkLabel(name, item.range, { ...place, path })

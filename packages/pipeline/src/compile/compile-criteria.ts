@@ -49,7 +49,7 @@ function toNames(
       continue
     }
     missing.push(name)
-    const close = drafting.names.suggestAmong(name, known.keys())
+    const close = drafting.names.suggestAmong(name, children, () => known.keys())
     report.warning('unknown-step', item.range, `step "${name}" does not exist here${effect}${didYouMean(close)}`, {
       path: `${path}.steps`,
       hint: 'Name steps that are directly inside.',

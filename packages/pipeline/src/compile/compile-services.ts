@@ -1,17 +1,24 @@
 /** Compiles `services` of the document and of steps. */
 import { nearMiss } from '@windlass/plan'
 import type { JsonTemplate, PlanStep, Readiness, ServiceSet } from '@windlass/plan'
+import { checkComposition } from '../actions/compose-document.ts'
 import { toCompose } from '../actions/composition.ts'
 import { STEP_SERVICES } from '../language/control-fields.ts'
 import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
 import type { Entries } from '../language/fields.ts'
 import type { Draft } from '../draft/step-draft.ts'
+import type { Spot } from '../language/step-rules.ts'
 import type { ActionPlace } from '../language/step-type.ts'
 import type { TreeNode } from '../syntax/tree.ts'
 import { textOf } from '../syntax/tree.ts'
 import { typeFields } from '../language/type-fields.ts'
 import type { Drafting } from '../draft/drafting.ts'
+
+/** Warns about the compose document of a `services` object. `path` is that of the object. */
+export function checkServices(entries: Entries, spot: Spot): void {
+  checkComposition({ written: read.node(entries, 'composition'), mayBeBare: true }, spot)
+}
 
 /** Compiles a checked `services` object. */
 export function toServiceSet(entries: Entries, place: ActionPlace): ServiceSet {
@@ -60,7 +67,10 @@ function isComposeDocument(value: JsonTemplate): boolean {
 export function toServices({ entries, known, report, path }: Draft, drafting: Drafting): PlanStep['services'] {
   if (typeFields(known).fields['services'] !== STEP_SERVICES) return undefined
   const written = read.node(entries, 'services')
-  if (written?.kind === 'map') return toServiceSet(written.entries, drafting)
+  if (written?.kind === 'map') {
+    checkServices(written.entries, { report, path: `${path}.services` })
+    return toServiceSet(written.entries, drafting)
+  }
   if (written?.kind !== 'list') return undefined
   for (const item of written.items) checkServiceName(item, { report, path, drafting })
   return read.texts(entries, 'services')
@@ -72,7 +82,7 @@ function checkServiceName(
 ): void {
   const name = textOf(item)
   if (name === undefined || name.includes('${{') || drafting.serviceNames.includes(name)) return
-  const close = nearMiss(name.slice(0, 150), drafting.serviceNames)
+  const close = report.suggest(name, drafting.serviceNames, () => nearMiss(name, drafting.serviceNames))
   report.warning('unknown-service', item.range, `root services "${name}" do not exist${didYouMean(close)}`, {
     path: `${path}.services`,
     hint: 'Set the name of root services in "services.name".',

@@ -19,7 +19,7 @@ import { CLONE_HINT, MAIN_CLONE } from '../draft/main-clone.ts'
 import { relativePositionOf } from '../draft/static-checks.ts'
 import type { RelativePosition } from '../draft/static-checks.ts'
 import type { Draft } from '../draft/step-draft.ts'
-import { child, offsetInScalar, textOf } from '../syntax/tree.ts'
+import { child, offsetsInScalar, textOf } from '../syntax/tree.ts'
 import type { MapNode, ScalarNode, TreeNode } from '../syntax/tree.ts'
 import type { Drafting } from '../draft/drafting.ts'
 
@@ -55,7 +55,7 @@ function toBranch(branch: MapNode, place: ExpressionPlace): NonNullable<When['br
   for (const key of ['only', 'ignore']) {
     const list = child(branch, key)
     for (const item of list?.kind === 'list' ? list.items : [])
-      checkBranchPattern(item, `${place.path}.branch.${key}`, place.report)
+      checkBranchPattern(item, { ...place, path: `${place.path}.branch.${key}` })
   }
   return {
     ...read.when('only', read.texts(branch.entries, 'only')),
@@ -63,14 +63,23 @@ function toBranch(branch: MapNode, place: ExpressionPlace): NonNullable<When['br
   }
 }
 
-function checkBranchPattern(item: TreeNode, path: string, report: Report): void {
-  const parts = toRegexParts(textOf(item) ?? '')
-  if (parts === undefined) return
+function checkBranchPattern(item: TreeNode, { report, path, drafting }: ExpressionPlace): void {
+  const text = textOf(item) ?? ''
+  if (!drafting.patterns.has(text)) drafting.patterns.set(text, problemOfPattern(text))
+  const problem = drafting.patterns.get(text)
+  if (problem !== undefined) report.error('pattern', item.range, `invalid regular expression: ${problem}`, { path })
+}
+
+/** Returns why a pattern cannot be used. Undefined for a usable one, and for a text that is no pattern. */
+function problemOfPattern(text: string): string | undefined {
+  const parts = toRegexParts(text)
+  if (parts === undefined) return undefined
   try {
     checkPattern(parts.source, parts.flags)
+    return undefined
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
-    report.error('pattern', item.range, `invalid regular expression: ${error.message}`, { path })
+    return error.message
   }
 }
 
@@ -92,12 +101,10 @@ export function toCondition(condition: MapNode, place: ExpressionPlace): NonNull
 
 /** Reports an expression that cannot be parsed, and unknown names in it. */
 export function checkExpression(node: ScalarNode, text: string, place: ExpressionPlace): void {
-  const rangeAt = (at: number): Range => {
-    const start = offsetInScalar(node, place.report.source.text, at)
-    return { start, end: start + 1 }
-  }
+  const offsetAt = offsetsInScalar(node, place.report.source.text)
+  const rangeAt = (at: number): Range => ({ start: offsetAt(at), end: offsetAt(at) + 1 })
   try {
-    for (const part of nodesOf(parseExpression(text))) checkNode(part, rangeAt(part.at), place)
+    for (const part of nodesOf(parseExpression(text))) checkNode(part, () => rangeAt(part.at), place)
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
     place.report[place.severity]('expression', rangeAt(error.at), `invalid expression: ${error.message}`, {
@@ -106,21 +113,24 @@ export function checkExpression(node: ScalarNode, text: string, place: Expressio
   }
 }
 
-function checkNode(node: ExpressionNode, range: Range, place: ExpressionPlace): void {
+/** Returns a place in an expression. Only problems need it, and it is not known without reading the expression. */
+type LazyRange = () => Range
+
+function checkNode(node: ExpressionNode, range: LazyRange, place: ExpressionPlace): void {
   if (node.kind === 'path') checkPath(node.path, range, place)
   if (node.kind === 'chain') checkComparison(node, range, place)
   if (node.kind === 'reference') checkReference(node.name, range, place)
   for (const part of node.kind === 'text' ? node.parts : []) if (typeof part !== 'string') checkReference(part.name, range, place)
 }
 
-function checkPath(path: readonly string[], range: Range, place: ExpressionPlace): void {
+function checkPath(path: readonly string[], range: LazyRange, place: ExpressionPlace): void {
   const [first = '', second = ''] = path
   if (first === 'workflow' && second === 'result') return
   checkStepName(first === 'steps' || first === 'parentSteps' ? second : first, range, { ...place, on: undefined })
 }
 
 /** Checks `${{steps.NAME...}}` in an expression. Other references may be variables that are not known yet. */
-function checkReference(name: string, range: Range, place: ExpressionPlace): void {
+function checkReference(name: string, range: LazyRange, place: ExpressionPlace): void {
   const step = /^\s*(?:steps|parentSteps)\.([^.]+)/.exec(name)?.[1]?.trim()
   if (step !== undefined) checkStepName(step, range, { ...place, on: undefined })
 }
@@ -139,7 +149,7 @@ const RESULTS = [
 ]
 
 /** Warns about a result that is compared with a value it never has. */
-function checkComparison(chain: ExpressionNode & { kind: 'chain' }, range: Range, place: ExpressionPlace): void {
+function checkComparison(chain: ExpressionNode & { kind: 'chain' }, range: LazyRange, place: ExpressionPlace): void {
   const operands = [chain.first, ...chain.rest.map(({ right }) => right)]
   if (!chain.rest.some(({ operator }) => /^[=!]==?$/.test(operator)) || !operands.some(isResult)) return
   for (const operand of operands) {
@@ -151,7 +161,7 @@ function checkComparison(chain: ExpressionNode & { kind: 'chain' }, range: Range
         : only === 'finished'
           ? 'Use when.steps with "on: [finished]".'
           : ''
-    place.report.warning('never-true', range, `a step result is never "${only}"`, { path: place.path, hint })
+    place.report.warning('never-true', range(), `a step result is never "${only}"`, { path: place.path, hint })
   }
 }
 
@@ -190,7 +200,7 @@ function toStepConditions(list: TreeNode | undefined, place: ExpressionPlace): S
       severity: 'warning',
       effect: ', so the condition is never met',
     } as const
-    const target = checkStepName(name, nameNode.range, where)
+    const target = checkStepName(name, () => nameNode.range, where)
     // No state is listed, so that the condition never holds, not even for steps that have not started.
     return [target === undefined ? { name, on: [] } : { name: target.name, on }]
   })
@@ -221,14 +231,14 @@ const NOT_ENDED: Readonly<
 /** Finds a step by name. Reports a missing step, the step itself, and a step that cannot have ended. `on`: the states of the condition. */
 function checkStepName(
   name: string,
-  range: Range,
+  range: LazyRange,
   place: ExpressionPlace & { readonly on: readonly string[] | undefined; readonly effect?: string },
 ): Draft | undefined {
   const { report, path, draft, drafting, atEnd, on, effect = '' } = place
   const target = drafting.names.find(name, draft)
   if (target === undefined) {
     const close = drafting.names.suggest(name, draft)
-    report[place.severity]('unknown-step', range, `step "${name}" does not exist${effect}${didYouMean(close)}`, {
+    report[place.severity]('unknown-step', range(), `step "${name}" does not exist${effect}${didYouMean(close)}`, {
       path,
       hint: name === MAIN_CLONE ? CLONE_HINT : '',
       ...(close !== undefined && { suggestion: { from: name, to: close } }),
@@ -238,8 +248,8 @@ function checkStepName(
   if (atEnd || draft === undefined) return target
   const position = relativePositionOf(target, draft, drafting)
   const notEnded = NOT_ENDED[position]
-  if (position === 'itself') report.error('unknown-step', range, `step "${name}" refers to itself`, { path })
+  if (position === 'itself') report.error('unknown-step', range(), `step "${name}" refers to itself`, { path })
   else if (notEnded !== undefined && on?.some((word) => notEnded.on.includes(word)) !== true)
-    report.warning('later-step', range, `step "${name}" ${notEnded.why}`, { path, hint: notEnded.hint })
+    report.warning('later-step', range(), `step "${name}" ${notEnded.why}`, { path, hint: notEnded.hint })
   return target
 }

@@ -148,7 +148,7 @@ test('steps inherit fail_fast from the root', () => {
 test('keeps stages and rejects an unknown stage with a suggestion (P094)', () => {
   expect(planOf('version: 1\nstages: [one]\nsteps:\n  a: { image: x, stage: one }\n').steps[0]?.stage).toBe('one')
   expect(problemsOf('version: 1\nstages: [one]\nsteps:\n  a: { image: x, stage: onee }\n')).toEqual([
-    '4:25 error unknown-stage "stage" must be one of [one]. Current value: onee',
+    '4:25 error unknown-stage "stage" must be one of [one]. Current value: onee. Did you mean "one"?',
   ])
   expect(messagesOf(oneStep('image: x', 'stage: one'))).toEqual(['"stage" must be one of []. Current value: one'])
 })
@@ -317,7 +317,7 @@ describe('when', () => {
     expect(steps('{}')).toEqual(['"steps" must contain "all" or "any"'])
     expect(steps('[]')).toEqual(['"steps" must contain at least 1 items'])
     expect(steps('[{ name: one, on: [done] }]')).toEqual([
-      '"0" must be one of [success, running, failure, skipped, pending, terminating, terminated, finished, approved, denied]. Current value: done',
+      '"on[0]" must be one of [success, running, failure, skipped, pending, terminating, terminated, finished, approved, denied]. Current value: done',
     ])
   })
 })
@@ -336,4 +336,16 @@ test('reports a misaligned key as such, not as a text that needs quotes', () => 
   const text = "version: '1.0'\nsteps:\n  a:\n    image: x\n   commands:\n   - echo\n"
   const [problem] = compile({ text, file: 'test.yml' }).problems
   expect(problem).toMatchObject({ code: 'yaml-syntax', line: 5, hint: expect.stringContaining('same column') })
+})
+
+test('keeps errors that come after more warnings than are kept', () => {
+  const warned = Array.from({ length: 600 }, (_, n) => `unknown${n}: 1`).join(', ')
+  const text = `version: 1\nsteps:\n  a: { image: x, ${warned} }\n  b: { shell: fish }\n`
+  const { plan, problems } = compile({ text, file: 'f' })
+  expect(plan).toBeUndefined()
+  expect(problems).toHaveLength(500)
+  expect(problems.filter(({ severity }) => severity === 'error').map(({ line, path }) => `${line} ${path}`)).toEqual([
+    '4 steps.b.image',
+    '4 steps.b.shell',
+  ])
 })

@@ -4,7 +4,7 @@ import type { JsonTemplate, MainClone, Plan, VariableLayer } from '@windlass/pla
 import { checkFields, numberOf } from '../language/check.ts'
 import { draftBuildHooks } from '../draft/draft-hooks.ts'
 import { toCriteria } from './compile-criteria.ts'
-import { toServiceSet } from './compile-services.ts'
+import { checkServices, toServiceSet } from './compile-services.ts'
 import { toResources, toSource } from './compile-sources.ts'
 import { compileDraft } from './compile-step.ts'
 import { UNKNOWN_ACCOUNT } from '../context/account.ts'
@@ -125,6 +125,7 @@ function compileDocument(written: Entries, place: DocumentPlace): Plan | undefin
   if (drafting.mode === 'parallel') reportCycles(steps, drafting)
   checkBreakpoints(debug, drafting, report)
   const services = read.map(entries, 'services')?.entries
+  if (services !== undefined) checkServices(services, { report, path: place.path === '' ? 'services' : `${place.path}.services` })
   const criteria = toCriteria(entries, roots, { report, path: '', drafting, draft: undefined, atEnd: true, severity: 'error' })
   if ([...drafting.names.all()].some(({ body }) => body.kind === 'unknown')) return undefined
   return {
@@ -160,6 +161,7 @@ function toDrafting(
     variables: options.variables === undefined ? undefined : initialScope(options.variables),
     serviceNames: serviceName === undefined ? [] : [serviceName],
     typed,
+    patterns: new Map(),
     breakpoints: new Map(debug?.kind === 'map' ? [...debug.entries.values()].map(({ key, value }) => [key, value]) : []),
   }
 }

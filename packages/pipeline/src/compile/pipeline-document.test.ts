@@ -91,7 +91,7 @@ test('reports missing and invalid settings', () => {
     '2:1 error required "name" is required',
   ])
   expect(problems('kind: pipelin\nmetadata: { name: a }\nspec: {}\n')).toEqual([
-    '1:7 error invalid-value "kind" must be one of [pipeline]. Current value: pipelin',
+    '1:7 error invalid-value "kind" must be one of [pipeline]. Current value: pipelin. Did you mean "pipeline"?',
   ])
   expect(
     problems(

@@ -11,7 +11,7 @@ const CLUSTER: Kind = {
   noun: 'cluster',
   variable: 'cluster-variable',
   unknown: 'cluster-unknown',
-  names: ({ clusters }) => clusters?.map(({ name }) => name),
+  listed: ({ clusters }) => clusters,
 }
 
 /** Checks the cluster, and the registry that it pulls from. */

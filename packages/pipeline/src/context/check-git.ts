@@ -10,7 +10,7 @@ const GIT: Kind = {
   noun: 'git integration',
   variable: 'git-variable',
   unknown: 'git-unknown',
-  names: ({ git }) => git?.map(({ name }) => name),
+  listed: ({ git }) => git,
 }
 
 const ALWAYS_VALID = 'CF-default'

@@ -87,11 +87,14 @@ function checkRegion(entries: Entries, registry: AccountRegistry | undefined, { 
 function checkDomains(entries: Entries, registries: readonly AccountRegistry[], { report, path }: ContextPlace): void {
   const listed = read.node(entries, 'registry_contexts')
   const items: readonly TreeNode[] = listed?.kind === 'list' ? listed.items : []
+  if (items.length === 0) return
+  // The first of two registries with one name counts, as everywhere.
+  const byName = new Map(registries.toReversed().map((one) => [one.name, one]))
   const target = registryOf(entries, registries)
   const isBuildx = read.node(entries, 'buildx') !== undefined && read.flag(entries, 'buildx') !== false
   const taken = new Map(isBuildx && target !== undefined ? [[target.domain.toLowerCase(), target.name]] : [])
   for (const item of items) {
-    const registry = registries.find(({ name }) => name === textOf(item))
+    const registry = byName.get(textOf(item) ?? '')
     if (registry === undefined) continue
     const domain = registry.domain.toLowerCase()
     const other = taken.get(domain)

@@ -16,21 +16,26 @@ export function reportMissing({ report, mayNotRun }: ContextPlace, ...what: Para
   else report.error(...what)
 }
 
+interface Named {
+  readonly name: string
+}
+
 export interface Kind {
   readonly field: string
   readonly noun: string
   /** Codes for an undefined variable, and for an unknown name. */
   readonly variable: DiagnosticCode
   readonly unknown: DiagnosticCode
-  readonly names: (account: AccountContext) => readonly string[] | undefined
+  readonly listed: (account: AccountContext) => readonly Named[] | undefined
 }
 
 export const REGISTRY: Omit<Kind, 'field'> = {
   noun: 'registry integration',
   variable: 'registry-variable',
   unknown: 'registry-unknown',
-  names: ({ registries }) => registries?.map(({ name }) => name),
+  listed: ({ registries }) => registries,
 }
+
 /** Checks the name of an integration: a variable must be defined (else a warning), a name must exist. */
 export function checkNamed(written: TreeNode | undefined, kind: Kind, place: ContextPlace): void {
   const { report, path, account } = place
@@ -47,19 +52,32 @@ export function checkNamed(written: TreeNode | undefined, kind: Kind, place: Con
       hint: 'Define the variable in the pipeline, a context or the run.',
     })
   }
-  const names = kind.names(account)
-  if (names === undefined || name.includes('${{') || names.includes(name)) return
-  const close = nearMiss(name, names)
+  const listed = kind.listed(account)
+  if (listed === undefined || name.includes('${{')) return
+  const names = namesOf(listed)
+  if (names.has(name)) return
+  const close = report.suggest(name, listed, () => nearMiss(name, [...names]))
   reportMissing(place, kind.unknown, written.range, `${kind.noun} "${name}" does not exist${didYouMean(close)}`, {
     ...where,
-    hint: names.length === 0 ? `The account has no ${kind.noun}.` : `Use one of: ${list(names)}.`,
+    hint: names.size === 0 ? `The account has no ${kind.noun}.` : `Use one of: ${list(names)}.`,
     ...(close !== undefined && { suggestion: { from: name, to: close } }),
   })
 }
 
-function list(names: readonly string[]): string {
-  const shown = names.slice(0, 10).join(', ')
-  return names.length > 10 ? `${shown} and ${names.length - 10} more` : shown
+const NAMES = new WeakMap<readonly Named[], ReadonlySet<string>>()
+
+/** Returns the names of integrations, computed once for each list. */
+function namesOf(listed: readonly Named[]): ReadonlySet<string> {
+  const known = NAMES.get(listed)
+  if (known !== undefined) return known
+  const names = new Set(listed.map(({ name }) => name))
+  NAMES.set(listed, names)
+  return names
+}
+
+function list(names: ReadonlySet<string>): string {
+  const shown = [...names.values().take(10)].join(', ')
+  return names.size > 10 ? `${shown} and ${names.size - 10} more` : shown
 }
 
 /** Warns that a default is used where several integrations exist. */

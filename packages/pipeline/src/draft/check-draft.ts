@@ -1,6 +1,6 @@
 /** Checks a step against the field tables and checks the references in its texts. */
-import { findReferences, nearest, nearMiss } from '@windlass/plan'
-import { checkFields, currentValue } from '../language/check.ts'
+import { findReferences, nearMiss } from '@windlass/plan'
+import { checkFields, currentValue, suggestField } from '../language/check.ts'
 import { checkContext } from '../context/check-context.ts'
 import { didYouMean } from '../language/did-you-mean.ts'
 import * as read from '../language/fields.ts'
@@ -43,10 +43,11 @@ function mayNotRun({ entries, parent, hook }: Draft): boolean {
   return parent !== undefined && mayNotRun(parent)
 }
 
-/** Maximum length of a name that gets a suggestion; longer names match nothing and are expensive to compare. */
-const MAX_SUGGESTED = 60
-/** Number of stages that a wrong one is compared with. */
+/** Number of stages that a wrong one is compared with, and that a message names. */
 const MAX_COMPARED = 100
+const MAX_SHOWN = 20
+/** Maximum length of a stage in a message. */
+const MAX_STAGE = 60
 
 function forbidCriteria({ entries, report, path }: Draft): void {
   const criteria = entries.get('success_criteria')
@@ -78,7 +79,7 @@ function withoutMisplaced({ entries, report, path }: Draft, fields: Fields): Ent
 function warnOfUnknown({ entries, report, path, type }: Draft, fields: Fields): void {
   for (const { key, keyRange } of entries.values()) {
     if (Object.hasOwn(fields, key) || REFUSED_ELSEWHERE.includes(key)) continue
-    const close = report.isFull || key.length > MAX_SUGGESTED ? undefined : nearest(key, Object.keys(fields))
+    const close = suggestField(key, fields, report)
     const article = /^[aeiou]/.test(type) ? 'an' : 'a'
     const message = `unknown field "${key}" in ${article} ${type} step; it has no effect${didYouMean(close)}`
     report.warning('unknown-key', keyRange, message, {
@@ -94,17 +95,24 @@ const REFUSED_ELSEWHERE = ['registry_context', 'registry_contexts']
 function checkStage({ entries, report, path }: Draft, { stages }: Drafting): void {
   const stage = read.text(entries, 'stage')
   const written = read.node(entries, 'stage')
-  if (stage === undefined || written === undefined || stages.has(stage) || report.isFull) return
+  if (stage === undefined || written === undefined || stages.has(stage)) return
   // A document can list thousands of stages and name a wrong one just as often.
   const listed = [...stages.values().take(MAX_COMPARED)]
-  const near = listed.filter((name) => name.length <= MAX_SUGGESTED)
-  const close = stage.length > MAX_SUGGESTED ? undefined : nearMiss(stage, near)
-  const shown = [...listed.slice(0, 20).map((name) => name.slice(0, MAX_SUGGESTED)), ...(listed.length > 20 ? ['…'] : [])]
-  report.error('unknown-stage', written.range, `"stage" must be one of [${shown.join(', ')}]${currentValue(written)}`, {
-    path: `${path}.stage`,
-    hint: listed.length === 0 ? 'Add it to "stages" at the root.' : '',
-    ...(close !== undefined && { suggestion: { from: stage, to: close } }),
-  })
+  const close = report.suggest(stage, stages, () => nearMiss(stage, listed))
+  const shown = [
+    ...listed.slice(0, MAX_SHOWN).map((name) => name.slice(0, MAX_STAGE)),
+    ...(listed.length > MAX_SHOWN ? ['…'] : []),
+  ]
+  report.error(
+    'unknown-stage',
+    written.range,
+    `"stage" must be one of [${shown.join(', ')}]${currentValue(written)}${didYouMean(close)}`,
+    {
+      path: `${path}.stage`,
+      hint: listed.length === 0 ? 'Add it to "stages" at the root.' : '',
+      ...(close !== undefined && { suggestion: { from: stage, to: close } }),
+    },
+  )
 }
 
 /** Fields whose texts are expressions or belong to other steps. */

@@ -67,7 +67,8 @@ function isMisplacedCondition(key: string, { entries }: MapNode): boolean {
 export function draftStep(step: MapNode, named: DraftName, place: DraftPlace): Draft | undefined {
   const { report } = place
   const { path } = named
-  const type = readType(step, { report, path, variables: place.drafting.variables }) ?? UNKNOWN_TYPE
+  const type =
+    readType(step, { report, path, variables: place.drafting.variables, catalog: place.drafting.typed.catalog }) ?? UNKNOWN_TYPE
   const known = findType(type)
   const entries = stepEntries(step, known, { report, path })
   if (isExpanded(entries) && type === 'parallel') return forbidExpanded(entries, path, report)

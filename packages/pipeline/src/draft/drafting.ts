@@ -30,6 +30,8 @@ export interface Drafting extends ActionPlace {
   /** `spec.debug.steps`. */
   readonly breakpoints: ReadonlyMap<string, TreeNode>
   readonly typed: TypedContext
+  /** Problems of the patterns of branches by their text, because a short one can be expensive to compile, and many steps can share it. */
+  readonly patterns: Map<string, string | undefined>
 }
 
 /** Where steps are drafted. */

@@ -190,7 +190,7 @@ steps:
 
   test('reports a problem of generated steps once, at its source', () => {
     expect(problemsOf(oneStep(...text, '  shell: [sh, zsh]', 'imag: y'))).toEqual([
-      '9:19 error invalid-value "shell" must be one of [sh, bash]. Current value: zsh',
+      '9:19 error invalid-value "shell" must be one of [sh, bash]. Current value: zsh. Did you mean "sh"?',
       '10:5 warning unknown-key unknown field "imag" in a freestyle step; it has no effect. Did you mean "image"?',
     ])
     expect(problemsOf(oneStep('matrix: { image: [a, b], volumes: [a, b] }'))).toEqual([
@@ -199,7 +199,7 @@ steps:
     ])
     expect(problemsOf(oneStep('matrix: { shell: [sh] }'))).toEqual(['3:3 error required "image" is required'])
     expect(problemsOf(oneStep('image: x', 'matrix: { wat: [a] }'))).toEqual([
-      '5:15 warning unknown-key unknown field "wat" in a freestyle step; it has no effect. Did you mean "when"?',
+      '5:15 warning unknown-key unknown field "wat" in a freestyle step; it has no effect',
     ])
   })
 

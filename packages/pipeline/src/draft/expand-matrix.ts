@@ -192,7 +192,7 @@ function mergeFields(
   { report, path, drafting, type }: Place,
 ): { type: string; entries: Map<string, Entry> } {
   const childType = own.entries.has('type')
-    ? (readType(own, { report, path, variables: drafting.variables }) ?? UNKNOWN_TYPE)
+    ? (readType(own, { report, path, variables: drafting.variables, catalog: drafting.typed.catalog }) ?? UNKNOWN_TYPE)
     : type
   for (const key of ['scale', 'matrix']) {
     const nested = own.entries.get(key)

@@ -5,7 +5,9 @@ import { REFUSED_TYPES, STEP_TYPES } from '../actions/index.ts'
 import type { Report } from '../syntax/report.ts'
 import type { MapNode, TreeNode } from '../syntax/tree.ts'
 import { textOf } from '../syntax/tree.ts'
+import type { StepCatalog } from '../typed/catalog.ts'
 import { parseStepTypeName } from '../typed/step-type-name.ts'
+import { listVersions } from '../typed/list-versions.ts'
 import { isVersion } from '../typed/version.ts'
 
 export interface TypePlace {
@@ -14,6 +16,8 @@ export interface TypePlace {
   readonly path: string
   /** Variables that are known before a build starts; undefined if no build is about to start. */
   readonly variables: Scope | undefined
+  /** For the versions that messages name. */
+  readonly catalog: StepCatalog | undefined
 }
 
 const MAX_TYPE = 200
@@ -83,23 +87,34 @@ function substituteType(text: string, written: TreeNode, { report, path, variabl
   return undefined
 }
 
-/** Warns about a missing or invalid version, unless the type is probably a misspelled type of the language, which is reported elsewhere. */
-function checkVersion(type: string, { range }: TreeNode, { report, path }: Pick<TypePlace, 'report' | 'path'>): void {
+/** Fields of steps that are taken for step types. */
+const FIELDS_LIKE_TYPES: readonly string[] = ['matrix', 'scale', 'hooks']
+
+/** Returns true for a field of steps that has the name of a step type nowhere. */
+export function isFieldLikeType(name: string): boolean {
+  return FIELDS_LIKE_TYPES.includes(name)
+}
+
+/** Warns about a missing or invalid version, unless the type is probably not a typed step at all, which is reported elsewhere. */
+function checkVersion(type: string, { range }: TreeNode, { report, path, catalog }: Omit<TypePlace, 'variables'>): void {
   const colon = type.indexOf(':')
-  if (colon < 0 && suggestType(type) !== undefined) return
+  const { name, version = '' } = parseStepTypeName(type)
+  if (isVersion(version)) return
+  const versions = catalog?.versions(name) ?? []
+  const [latest] = versions
+  if (colon < 0 && latest === undefined && (suggestType(type) !== undefined || isFieldLikeType(type))) return
   if (colon < 0) {
+    const hint = latest === undefined ? 'Add the version of its manifest after a colon.' : `Write "${type}:${latest}".`
     report.warning(
       'step-version',
       range,
       'Step version not specified. The latest version will be used, which may result in breaking changes.',
-      { path, hint: `Write "${type}:<version>".` },
+      { path, hint: hint + listVersions(versions) },
     )
     return
   }
-  const version = type.slice(colon + 1)
-  if (!isVersion(version))
-    report.warning('step-version', range, `Invalid semantic version "${version}" for step.`, {
-      path,
-      hint: 'Use a version such as 1.2.3.',
-    })
+  report.warning('step-version', range, `Invalid semantic version "${version}" for step.`, {
+    path,
+    hint: `Use three numbers, such as ${latest ?? '1.2.3'}.${listVersions(versions)}`,
+  })
 }

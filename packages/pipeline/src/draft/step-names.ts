@@ -1,5 +1,6 @@
 /** The names of all steps of a document and their lookup. */
 import { nearMiss } from '@windlass/plan'
+import { Suggestions } from '../syntax/suggestions.ts'
 import type { Draft } from './step-draft.ts'
 
 /** Maximum number of steps of a pipeline. */
@@ -7,11 +8,10 @@ export const MAX_STEPS = 10_000
 /** Limits for suggestions, whose cost grows with the number of names. */
 const MAX_SUGGESTIONS = 50
 const MAX_CANDIDATES = 500
-const MAX_LENGTH = 60
 
 export class StepNames {
   private readonly drafts = new Map<string, Draft>()
-  private suggestions = 0
+  private readonly suggestions = new Suggestions(MAX_SUGGESTIONS)
   /** Remaining size for the children of `scale` and `matrix`. */
   readonly remaining = { nodes: 400_000, chars: 2_097_152 }
 
@@ -38,7 +38,7 @@ export class StepNames {
 
   /** Suggests an existing name for one that does not exist. */
   suggest(wrong: string, from?: Draft): string | undefined {
-    return this.suggestAmong(wrong, this.namesAt(from))
+    return this.suggestAmong(wrong, from?.locals ?? this.drafts, () => this.namesAt(from))
   }
 
   /** A generator, because it is rarely read to its end, and a document can need it for each of its words. */
@@ -47,15 +47,15 @@ export class StepNames {
     yield* this.drafts.keys()
   }
 
-  /** Like `suggest`, but among the given names. */
-  suggestAmong(wrong: string, names: Iterable<string>): string | undefined {
-    if (this.suggestions >= MAX_SUGGESTIONS || wrong.length > MAX_LENGTH) return undefined
-    this.suggestions += 1
-    const near: string[] = []
-    for (const name of names) {
-      if (near.length >= MAX_CANDIDATES) break
-      if (name.length <= MAX_LENGTH && (Math.abs(name.length - wrong.length) < 3 || name.startsWith(wrong))) near.push(name)
-    }
-    return nearMiss(wrong, near)
+  /** Like `suggest`, but among the given names, which `among` identifies. */
+  suggestAmong(wrong: string, among: object, names: () => Iterable<string>): string | undefined {
+    return this.suggestions.find(wrong, among, () => {
+      const near: string[] = []
+      for (const name of names()) {
+        if (near.length >= MAX_CANDIDATES) break
+        if (Math.abs(name.length - wrong.length) < 3) near.push(name)
+      }
+      return nearMiss(wrong, near)
+    })
   }
 }

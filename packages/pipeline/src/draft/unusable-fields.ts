@@ -29,13 +29,13 @@ export function withoutUnusable(entries: Entries, { path }: DraftName, { report,
   return new Map([...entries].filter(([key]) => !unusable.has(key)))
 }
 
-function problemOf({ key, value }: Entry, stages: ReadonlySet<string>, { source }: Report): string | undefined {
+function problemOf({ key, value }: Entry, stages: ReadonlySet<string>, { source, suggestions }: Report): string | undefined {
   const stage = key === 'stage' ? textOf(value) : undefined
   if (stage !== undefined && stage.trim() !== '' && !stages.has(stage))
     return `"stages" does not list this stage${currentValue(value)}`
   if (key === 'when' && value.kind === 'list') return '"when" must be an object'
   if (key !== 'services') return undefined
-  const services = new Report(source)
+  const services = new Report(source, suggestions)
   check(value, STEP_SERVICES.shape, { key, path: '' }, services)
   return services.problems.find(({ severity }) => severity === 'error')?.message
 }

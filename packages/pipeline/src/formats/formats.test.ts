@@ -82,6 +82,12 @@ describe('the formats of the Codefresh validator (P172)', () => {
       Visit https://docs.example.com/guides/steps/build.md for steps documentation
       "
     `)
+    expect(
+      formatLint(
+        problems.filter(({ code }) => code === 'unknown-key'),
+        { codes: true },
+      ).message,
+    ).toBe('Yaml validation errors:\n10    error      "imag_name" is not allowed. Did you mean "image_name"? [unknown-key]\n')
     expect(formatLint([])).toEqual({ message: '', summarize: '', documentationLinks: '' })
     const [warning] = problems.filter(({ severity }) => severity === 'warning')
     const only = formatLint(warning === undefined ? [] : [warning], { colour: true })

@@ -7,6 +7,8 @@ import { GREEN, paint, RED, tableRow, wrap, YELLOW } from './text-table.ts'
 export interface FormatOptions extends CodefreshProblemOptions {
   /** ANSI colors. */
   readonly colour?: boolean
+  /** Format `lint` shows the code of each problem after its message: `[unknown-key]`. The Codefresh validator shows none. */
+  readonly codes?: boolean
 }
 
 /** Format `message`: the messages of all errors, one per line. Empty if there are none. */
@@ -82,7 +84,8 @@ function lintTable(problems: readonly Diagnostic[], options: FormatOptions): str
       const isError = problem.severity === 'error'
       const { lines } = toCodefreshProblem(problem, options)
       const word = { text: problem.severity, ...(options.colour === true && { colour: isError ? RED : YELLOW }) }
-      return tableRow([{ text: String(lines) }, word, { text: problem.message }, { text: problem.hint }], LINT_WIDTHS, ' ')
+      const message = options.codes === true ? `${problem.message} [${problem.code}]` : problem.message
+      return tableRow([{ text: String(lines) }, word, { text: message }, { text: problem.hint }], LINT_WIDTHS, ' ')
     })
     .map((line) => `${line}\n`)
     .join('')

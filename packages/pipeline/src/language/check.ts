@@ -1,7 +1,7 @@
 /** Checks a node against its shape and reports every problem, in the style `"field" is not allowed`. */
 import { nearest } from '@windlass/plan'
 import type { Details, Report } from '../syntax/report.ts'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean, nearestValue } from './did-you-mean.ts'
 import type { Field, Fields, Shape } from './shape.ts'
 import type { Entry, ListNode, MapNode, ScalarNode, TreeNode } from '../syntax/tree.ts'
 
@@ -21,9 +21,9 @@ export function isVariable(text: string): boolean {
 
 /** Checks `node` and reports its problems. Returns true if there are none. */
 export function check(node: TreeNode, shape: Shape, spot: Spot, report: Report): boolean {
-  const before = report.problems.length
+  const before = report.found
   checkShape(node, shape, spot, report)
-  return report.problems.length === before
+  return report.found === before
 }
 
 function checkShape(node: TreeNode, shape: Shape, spot: Spot, report: Report): void {
@@ -128,8 +128,9 @@ function checkWord(node: TreeNode, words: readonly string[], spot: Spot, report:
     return wrongType(node, `one of [${words.join(', ')}]`, { spot, report })
   const { value } = node
   if (words.includes(value)) return
-  const close = report.isFull || value.length > MAX_SUGGESTED ? undefined : nearest(value, words)
-  report.error('invalid-value', node.range, `"${spot.key}" must be one of [${words.join(', ')}]${currentValue(node)}`, {
+  const close = report.suggest(value, words, () => nearestValue(value, words))
+  const message = `"${spot.key}" must be one of [${words.join(', ')}]${currentValue(node)}${didYouMean(close)}`
+  report.error('invalid-value', node.range, message, {
     path: spot.path,
     ...(close !== undefined && { suggestion: { from: value, to: close } }),
   })
@@ -140,7 +141,7 @@ function checkList(node: TreeNode, shape: Shape & { kind: 'list' }, spot: Spot, 
     return wrongType(node, 'an array', { spot, report, ...(shape.hint !== undefined && { hint: shape.hint }) })
   if (node.items.length < (shape.least ?? 0)) return tooFew(node, spot, report)
   for (const [index, item] of node.items.entries())
-    checkShape(item, shape.of, { key: `${index}`, path: `${spot.path}[${index}]` }, report)
+    checkShape(item, shape.of, { key: `${spot.key}[${index}]`, path: `${spot.path}[${index}]` }, report)
 }
 
 function tooFew(node: ListNode | MapNode, spot: Spot, report: Report): void {
@@ -185,7 +186,7 @@ export function checkFields(
     const path = spot.path === '' ? entry.key : `${spot.path}.${entry.key}`
     const field = Object.hasOwn(fields, entry.key) ? fields[entry.key] : undefined
     if (field === undefined) {
-      if (!open) reportUnknown(entry, Object.keys(fields), path, report)
+      if (!open) reportUnknown(entry, fields, path, report)
     } else checkShape(entry.value, field.shape, { key: entry.key, path }, report)
   }
   for (const [key, field] of requiredOf(fields)) {
@@ -195,6 +196,11 @@ export function checkFields(
       hint: field.about,
     })
   }
+}
+
+/** Returns the field of a table that a misspelled one probably means. */
+export function suggestField(wrong: string, fields: Fields, report: Report): string | undefined {
+  return report.suggest(wrong, fields, () => nearest(wrong, Object.keys(fields)))
 }
 
 const REQUIRED = new WeakMap<Fields, readonly [string, Field][]>()
@@ -208,11 +214,8 @@ function requiredOf(fields: Fields): readonly [string, Field][] {
   return required
 }
 
-/** Maximum length of a key that gets a suggestion; longer keys match nothing. */
-const MAX_SUGGESTED = 100
-
-function reportUnknown(entry: Entry, known: readonly string[], path: string, report: Report): void {
-  const close = report.isFull || entry.key.length > MAX_SUGGESTED ? undefined : nearest(entry.key, known)
+function reportUnknown(entry: Entry, fields: Fields, path: string, report: Report): void {
+  const close = suggestField(entry.key, fields, report)
   const details: Details = { path, ...(close !== undefined && { suggestion: { from: entry.key, to: close } }) }
   report.error('unknown-key', entry.keyRange, `"${entry.key}" is not allowed${didYouMean(close)}`, details)
 }

@@ -7,6 +7,7 @@ export const DIAGNOSTIC_CODES = {
   'cluster-missing': 'A deploy step needs a cluster, but the account has none.',
   'cluster-unknown': 'The cluster does not exist.',
   'cluster-variable': 'A cluster is named by a variable that is not defined.',
+  'compose-service': 'A service of a composition names a service that does not exist.',
   conflict: 'Two fields are mutually exclusive, or one is written twice under different names.',
   'dependency-circle': 'Steps wait for each other in a cycle, so none of them can start.',
   document: 'A document of another kind has invalid or missing fields.',

@@ -32,7 +32,7 @@ export function eachText(
     if (text === undefined || text.trim() === '' || isVariable(text)) continue
     const problem = problemOf(text)
     if (problem !== undefined)
-      report.error('invalid-value', item.range, `"${index}" ${problem}${currentValue(item)}`, {
+      report.error('invalid-value', item.range, `"${key}[${index}]" ${problem}${currentValue(item)}`, {
         path: `${path}.${key}[${index}]`,
       })
   }

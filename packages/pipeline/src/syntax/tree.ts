@@ -54,38 +54,52 @@ export function textOf(node: TreeNode | undefined): string | undefined {
 
 /** Returns the offset in the document of a character of a scalar's value, taking folding and escapes into account. */
 export function offsetInScalar(node: ScalarNode, text: string, at: number): number {
-  const raw = text.slice(node.range.start, node.range.end)
+  return offsetsInScalar(node, text)(at)
+}
+
+/** Returns `offsetInScalar` for many characters of one scalar, which it reads once, at the first call. */
+export function offsetsInScalar(node: ScalarNode, text: string): (at: number) => number {
+  let offsets: readonly number[] = []
+  return (at) => {
+    if (offsets.length === 0) offsets = readOffsets(node, text.slice(node.range.start, node.range.end))
+    return node.range.start + (offsets[Math.min(at, offsets.length - 1)] ?? 0)
+  }
+}
+
+/** Returns where each character of the value is in the raw scalar. There is at least one offset; the last one is that of the end. */
+function readOffsets(node: ScalarNode, raw: string): number[] {
   switch (node.style) {
     case 'single':
-      return node.range.start + walk(raw, 1, at, (rest) => (rest.startsWith("''") ? 2 : 1))
+      return walk(raw, (rest) => (rest.startsWith("''") ? 2 : 1))
     case 'double':
-      return node.range.start + walk(raw, 1, at, (rest) => /^\\(?:x..|u.{4}|U.{8}|.)/.exec(rest)?.[0].length ?? 1)
+      return walk(raw, (rest) => /^\\(?:x..|u.{4}|U.{8}|.)/.exec(rest)?.[0].length ?? 1)
     case 'plain':
     case 'literal':
     case 'folded':
-      return node.range.start + skipWords(raw, node, at)
+      return skipWords(raw, node)
   }
 }
 
-function walk(raw: string, from: number, count: number, lengthAt: (rest: string) => number): number {
-  let place = from
-  for (let done = 0; done < count && place < raw.length; done += 1) place += lengthAt(raw.slice(place, place + 10))
-  return place
+function walk(raw: string, lengthAt: (rest: string) => number): number[] {
+  const offsets = [1]
+  for (let place = 1; place < raw.length; offsets.push(place)) place += lengthAt(raw.slice(place, place + 10))
+  return offsets
 }
 
-/** Finds a position by counting non-space characters, because folding changes only white space. */
-function skipWords(raw: string, node: ScalarNode, at: number): number {
-  const value = String(node.value)
-  let wanted = value.slice(0, at).replace(/\s/g, '').length
+/** Finds positions by counting non-space characters, because folding changes only white space. */
+function skipWords(raw: string, { value, style }: ScalarNode): number[] {
   const newline = raw.indexOf('\n')
-  let last = node.style === 'plain' || newline < 0 ? 0 : newline + 1
-  for (let place = last; place < raw.length; place += 1) {
-    if (/\s/.test(raw[place] ?? '')) continue
-    if (wanted === 0) return place
-    wanted -= 1
-    last = place + 1
+  const start = style === 'plain' || newline < 0 ? 0 : newline + 1
+  const places: number[] = []
+  for (let place = start; place < raw.length; place += 1) if (!/\s/.test(raw[place] ?? '')) places.push(place)
+  const end = (places.at(-1) ?? start - 1) + 1
+  const offsets: number[] = []
+  let words = 0
+  for (const char of String(value).split('')) {
+    offsets.push(places[words] ?? end)
+    if (!/\s/.test(char)) words += 1
   }
-  return last
+  return [...offsets, places[words] ?? end]
 }
 
 interface TreeSize {

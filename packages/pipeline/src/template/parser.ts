@@ -6,6 +6,8 @@ import type { Command, Operand, Pipe, Template, TemplateNode } from './nodes.ts'
 import { TemplateProblem } from './template-error.ts'
 
 const MAX_NESTING = 100
+/** Limit for variables that are declared at one place, because each use of a variable looks through them. */
+const MAX_VARIABLES = 1_000
 
 /** Parses a template. Throws TemplateProblem. */
 export function parseTemplate(text: string, delimiters: Delimiters): Template {
@@ -166,6 +168,8 @@ class Parser {
     const cursor = { tokens: tokens.slice(length), at: 0 }
     const pipe = this.commands(cursor, { offset: of.offset, inside: false })
     if (!assigns) this.variables.push(...variables)
+    if (this.variables.length > MAX_VARIABLES)
+      throw new TemplateProblem(`more than ${MAX_VARIABLES} variables are declared`, of.offset)
     return { ...pipe, variables, assigns }
   }
 

@@ -109,6 +109,7 @@ describe('templates', () => {
     ['lists inside lists', '[[ $x := list 1 ]][[ range 100000 ]][[ $x = list $x $x ]][[ end ]][[ $x ]]'],
     ['deep parentheses', `[[ ${'('.repeat(5000)}1${')'.repeat(5000)} ]]`],
     ['deep conditions', `${'[[ if true ]]'.repeat(5000)}${'[[ end ]]'.repeat(5000)}`],
+    ['many variables', `${'[[ $x := 1 ]]'.repeat(40_000)}${'[[ $ ]]'.repeat(40_000)}`],
     ['an expensive pattern', `[[ regexp.Match "(a*)*b" "${'a'.repeat(5000)}" ]]`],
   ])('stops %s, which would otherwise run for hours', (_name, text) => {
     const result = problem(text)

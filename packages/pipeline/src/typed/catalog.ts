@@ -1,7 +1,7 @@
 /** Lookup of step types for the compiler. Synchronous: the caller must have loaded all step types. */
 import type { Source } from '../syntax/parse.ts'
 import { readStepType } from './manifest.ts'
-import { latestVersion } from './version.ts'
+import { compareForLatest, latestVersion } from './version.ts'
 
 export interface CatalogEntry {
   readonly name: string
@@ -14,6 +14,8 @@ export interface StepCatalog {
   find(name: string, version: string | undefined): CatalogEntry | undefined
   /** Returns all names, for suggestions. */
   names(): readonly string[]
+  /** Returns the versions of a step type, the latest first. */
+  versions(name: string): readonly string[]
   /** True if builds may know further step types, because this catalog is not that of a server. A missing type is then a warning. */
   readonly isPartial?: boolean
 }
@@ -32,12 +34,18 @@ export function catalogOf(entries: readonly CatalogEntry[]): StepCatalog {
       return versions?.get(version ?? latestVersion([...versions.keys()]) ?? '')
     },
     names: () => [...byName.keys()],
+    versions: (name) => latestFirst([...(byName.get(name)?.keys() ?? [])]),
   }
 }
 
+/** Returns the versions sorted for messages. */
+export function latestFirst(versions: readonly string[]): string[] {
+  return versions.toSorted((a, b) => compareForLatest(b, a))
+}
+
 /** Returns the same catalog, which does not claim to know all step types. */
-export function partial({ find, names }: StepCatalog): StepCatalog {
-  return { find, names, isPartial: true }
+export function partial({ find, names, versions }: StepCatalog): StepCatalog {
+  return { find, names, versions, isPartial: true }
 }
 
 /** Returns a catalog that asks several catalogs; the first one with the step type wins. */
@@ -51,6 +59,7 @@ export function joinCatalogs(...catalogs: readonly StepCatalog[]): StepCatalog {
       return undefined
     },
     names: () => [...new Set(catalogs.flatMap((catalog) => catalog.names()))],
+    versions: (name) => latestFirst([...new Set(catalogs.flatMap((catalog) => catalog.versions(name)))]),
   }
 }
 

@@ -49,7 +49,7 @@ export function expandTypedStep(use: TypedUse): Expansion | undefined {
   use.context.used.add(entry)
   const steps = 'map' in manifest.steps ? { map: manifest.steps.map, source: manifest.source } : render(use, manifest, values)
   if (steps === undefined) return undefined
-  const report = new Report(steps.source)
+  const report = new Report(steps.source, use.report.suggestions)
   use.context.reports.push(report)
   return {
     typed: {

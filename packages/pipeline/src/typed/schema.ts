@@ -3,6 +3,7 @@ import { Validator } from '@cfworker/json-schema'
 import type { OutputUnit, Schema } from '@cfworker/json-schema'
 import { checkPattern, matchesPattern, PatternError } from '@windlass/plan'
 import type { JsonTemplate } from '@windlass/plan'
+import { didYouMean, nearestValue } from '../language/did-you-mean.ts'
 import type { Report } from '../syntax/report.ts'
 import { toValue } from '../syntax/tree.ts'
 import type { MapNode } from '../syntax/tree.ts'
@@ -22,6 +23,8 @@ const MAX_SCHEMA_DEPTH = 40
 /** Limits for checks: lists can cost the square of their length, and every part of a schema may be tried on every value. */
 const MAX_ARGUMENT_NODES = 10_000
 const MAX_CHECKS = 10_000_000
+/** Limit of the length of a value and of the number of allowed values for which a similar value is suggested. */
+const MAX_SUGGESTED = 100
 /** Members of Codefresh schemas that have no effect. */
 const IGNORED = new Set(['definitions', 'patterns', '$schema', '$id', 'examples', 'title', 'description', '$comment'])
 
@@ -200,7 +203,7 @@ function describe(
   path: readonly string[],
   value: unknown,
 ): { text: string; path?: readonly string[] } | undefined {
-  const name = path.at(-1) ?? 'arguments'
+  const name = nameOf(path)
   const quoted = /"([^"]*)"/.exec(unit.error)?.[1] ?? ''
   switch (unit.keyword) {
     case 'properties':
@@ -220,12 +223,28 @@ function describe(
         text: `"${name}" must be ${/Expected "([^"]*)"/.exec(unit.error)?.[1]?.replaceAll('", "', ' or ') ?? 'of another type'}${shown(value)}`,
       }
     case 'enum':
-      return {
-        text: `"${name}" must be one of ${/any of (\[[\s\S]*\])/.exec(unit.error)?.[1] ?? 'the allowed values'}${shown(value)}`,
-      }
+      return { text: `"${name}" must be one of ${choices(unit.error, value)}` }
     default:
       return { text: `"${name}" is invalid: ${unit.error.slice(0, 300)}` }
   }
+}
+
+/** Returns the name of an argument for messages. A value in a list has the name of the list with its index: `TAGS[1]`. */
+function nameOf(path: readonly string[]): string {
+  const last = path.at(-1) ?? 'arguments'
+  const list = path.at(-2)
+  return list !== undefined && /^\d+$/.test(last) ? `${list}[${last}]` : last
+}
+
+/** Returns the allowed values of an `enum`, the current one, and the nearest allowed one. */
+function choices(error: string, value: unknown): string {
+  const listed = /any of (\[[\s\S]*\])/.exec(error)?.[1]
+  const allowed: unknown = listed === undefined ? undefined : JSON.parse(listed)
+  if (!Array.isArray(allowed)) return `the allowed values${shown(value)}`
+  const words = allowed.filter((one) => typeof one === 'string')
+  const isShort = typeof value === 'string' && value.length <= MAX_SUGGESTED && words.length <= MAX_SUGGESTED
+  const texts = allowed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+  return `[${texts.join(', ')}]${shown(value)}${didYouMean(isShort ? nearestValue(value, words) : undefined)}`
 }
 
 function shown(value: unknown): string {
@@ -238,7 +257,7 @@ function checkPatterns(value: unknown, schema: unknown, path: readonly string[],
   if (!isObject(schema)) return
   const { pattern, properties, items } = schema
   if (typeof value === 'string' && typeof pattern === 'string' && !value.includes('${{') && !fits(pattern, value))
-    found.push({ path, message: `"${path.at(-1) ?? 'arguments'}" fails to match the pattern ${pattern}${shown(value)}` })
+    found.push({ path, message: `"${nameOf(path)}" fails to match the pattern ${pattern}${shown(value)}` })
   if (Array.isArray(value))
     for (const [index, item] of value.entries()) checkPatterns(item, items, [...path, String(index)], found)
   else if (isObject(value) && isObject(properties))

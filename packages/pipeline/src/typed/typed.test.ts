@@ -49,7 +49,7 @@ describe('types that builds may know', () => {
   test('are a warning where only a server knows them, and the plan shows the step without its parts', () => {
     const { problems, plan } = validate('acme/deploy:2.1.0')
     expect(messages({ problems })).toEqual([
-      'p.yml:3:16 warning step type "acme/deploy" is unknown here; the step is not checked',
+      'p.yml:3:16 warning step type "acme/deploy" is neither built in nor loaded; the step is not checked',
     ])
     expect(problems[0]?.hint).toContain('.windlass/steps')
     expect(plan?.steps).toMatchObject([
@@ -68,7 +68,7 @@ describe('types that builds may know', () => {
   test('a version that the folder does not have is a warning, too', () => {
     const own = catalogOf([toCatalogEntry({ text: manifest(MAIN), file: 'm.yml' })].flatMap((entry) => entry ?? []))
     expect(messages(validate('acme/it:2.0.0', partial(own)))).toEqual([
-      'p.yml:3:16 warning version 2.0.0 of step type "acme/it" is unknown here; the step is not checked',
+      'p.yml:3:16 warning version 2.0.0 of step type "acme/it" is not loaded; the step is not checked',
     ])
   })
 })
@@ -163,14 +163,14 @@ describe('arguments', () => {
     expect(good.plan?.steps[0]?.action).toMatchObject({
       typed: { arguments: { WHO: 'you', N: 3, MODE: 'fast', DEEP: { A: 1 } } },
     })
-    const bad = use([manifest(SCHEMA + MAIN)], { args: '{N: 1.5, ON: maybe, TAGS: [ok, Not], MODE: odd, MORE: 1}' })
+    const bad = use([manifest(SCHEMA + MAIN)], { args: '{N: 1.5, ON: maybe, TAGS: [ok, Not], MODE: fasst, MORE: 1}' })
     expect(messages(bad)).toEqual([
       'p.yml:3:3 error "WHO" is required',
       'p.yml:5:20 error "N" must be integer. Current value: 1.5',
       'p.yml:5:29 error "ON" must be boolean. Current value: maybe',
-      'p.yml:5:47 error "1" fails to match the pattern ^[a-z]+$. Current value: Not',
-      'p.yml:5:59 error "MODE" must be one of ["fast","slow"]. Current value: odd',
-      'p.yml:5:70 error "MORE" is not allowed',
+      'p.yml:5:47 error "TAGS[1]" fails to match the pattern ^[a-z]+$. Current value: Not',
+      'p.yml:5:59 error "MODE" must be one of [fast, slow]. Current value: fasst. Did you mean "fast"?',
+      'p.yml:5:72 error "MORE" is not allowed',
     ])
   })
 

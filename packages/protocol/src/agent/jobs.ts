@@ -7,9 +7,9 @@
  */
 import { z } from 'zod'
 import { Id, Time } from '../base.ts'
-import { ContextCheckResult } from '../context-checks.ts'
+import { ContextCheckResult } from '../contexts/context-checks.ts'
 import { ClusterAccess, SecretStoreAccess } from '../engine/engine.ts'
-import { Forge } from '../triggers.ts'
+import { Forge } from '../triggers/triggers.ts'
 
 /**
  * Features of an agent (`Hello.features`) that the server needs to hand out jobs, to let it check contexts and to receive disks, and of a server that

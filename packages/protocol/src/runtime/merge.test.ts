@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RuntimeLayerInput } from '../runtime.ts'
+import { RuntimeLayerInput } from './runtime.ts'
 import { BASE_LAYERS } from './base-layers.ts'
 import { completeSpec, layersOf, mergeAll, mergeLayers } from './merge.ts'
 import type { RuntimeLayer } from './spec.ts'

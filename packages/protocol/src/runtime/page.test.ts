@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { RuntimeInput } from '../runtime.ts'
+import { RuntimeInput } from './runtime.ts'
 import { WORKFLOW_LIMITS } from './fields.ts'
 
 const page = readFileSync(new URL('../../../../docs/runner/runtimes.md', import.meta.url), 'utf8')

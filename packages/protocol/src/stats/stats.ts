@@ -1,7 +1,7 @@
 /** Statistics of a pipeline. */
 import { z } from 'zod'
 import { Time } from '../base.ts'
-import { BuildRef } from '../build-lists.ts'
+import { BuildRef } from '../builds/lists.ts'
 
 /** Query of `GET /v1/pipelines/{name}/stats`. Default: the last 30 days, all branches. */
 export const StatsQuery = z.object({

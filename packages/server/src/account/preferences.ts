@@ -4,7 +4,7 @@ import { MAX_PREFERENCES_BYTES, Preferences, tolerant, type StoredPreferences } 
 import type { App } from '../app.ts'
 import type { Actor } from '../identity/actor.ts'
 import { lockAccount } from '../store/account/accounts.ts'
-import { findPreference, savePreference } from '../store/account/preferences.ts'
+import { findPreference, savePreference } from '../store/access/preferences.ts'
 
 /** During an upgrade a newer server can store further fields. */
 const Stored = tolerant(Preferences)

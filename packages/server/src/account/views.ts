@@ -3,8 +3,8 @@ import { fault, newId } from '@windlass/kit'
 import { MAX_SHARED_VIEWS, tolerant, ViewFilter, type SharedView, type ViewInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { lockAccount } from '../store/account/accounts.ts'
-import { deleteSharedView, listSharedViews, saveSharedView } from '../store/account/preferences.ts'
-import type { SharedViewRow } from '../store/user-schema.ts'
+import { deleteSharedView, listSharedViews, saveSharedView } from '../store/access/preferences.ts'
+import type { SharedViewRow } from '../store/schema/user-schema.ts'
 import type { Tx, Within } from '../store/store.ts'
 
 /** During an upgrade a newer server can store further filters. */

@@ -3,8 +3,9 @@ import { defined, fault, newToken, parseToken, sha256, tokenMatches } from '@win
 import type { Agent, AgentInput, AgentPatch } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
+import { noteSubject } from '../audit/call.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
-import { abandonAttempts } from '../builds/lifecycle/confirm-gone.ts'
+import { abandonAttempts } from '../builds/lifecycle/ends/confirm-gone.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import {
   deleteAgent,
@@ -17,7 +18,7 @@ import {
   updateAgent,
 } from '../store/runtimes/agents.ts'
 import { detachRuntimes } from '../runtimes/detach-runtimes.ts'
-import type { AgentRow } from '../store/schema.ts'
+import type { AgentRow } from '../store/schema/schema.ts'
 import { endPairsOf } from '../store/runtimes/warm-pairs.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
 import { engineUrlOfAgent } from '../tasks/engine-url.ts'
@@ -44,6 +45,7 @@ export async function createAgent(app: App, input: NewAgent, within?: Within<Cre
         : await restore(tx, known, { input, secret: token.secret })
     const created = { ...(await showAgent(app, row, tx.query)), token: token.text }
     await within?.(tx, created)
+    noteSubject(`agent ${input.name}${input.runtimes.length === 0 ? '' : ` of ${input.runtimes.join(', ')}`}`)
     if (known === undefined) {
       await requireFreeName(tx, app, input.name)
       await insertAgent(tx, row)

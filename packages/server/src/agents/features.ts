@@ -1,6 +1,6 @@
 /** What the process of an agent can do, as it announced it. */
 import { z } from 'zod'
-import type { AgentRow } from '../store/schema.ts'
+import type { AgentRow } from '../store/schema/schema.ts'
 
 const Features = z.array(z.string())
 

@@ -7,7 +7,7 @@ import { describeContextCheck, failContextCheck, takeContextCheck } from '../con
 import { noteFailedRemoval, takeRemoval } from '../disks/remove-disk.ts'
 import { jobTopic, lockJob, updateJob } from '../store/runtimes/agent-jobs.ts'
 import { taskTopic } from '../store/runtimes/tasks.ts'
-import type { AgentJobRow, AgentRow } from '../store/schema.ts'
+import type { AgentJobRow, AgentRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { requireEpoch } from './require-epoch.ts'
 import { describeCheck, storeChecks } from './checks.ts'

@@ -2,7 +2,7 @@
 import { fault } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { calledAt, findAgentById, updateAgent } from '../store/runtimes/agents.ts'
-import type { AgentRow } from '../store/schema.ts'
+import type { AgentRow } from '../store/schema/schema.ts'
 
 /** Minimum time between two updates of an agent's `last_seen_at`. Milliseconds. */
 export const UPDATE_EVERY_MS = 5000

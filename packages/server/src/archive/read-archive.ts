@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { hasCode, fault } from '@windlass/kit'
 import { z } from 'zod'
-import { isObjectKey } from '../logs/object-keys.ts'
+import { isObjectKey } from '../logs/objects/object-keys.ts'
 import {
   ArchiveHeader,
   ArchiveTrailer,

@@ -30,8 +30,17 @@ export function requireCurrent(applied: readonly string[]): void {
   })
 }
 
+/** The last result of `tablesAt`: applying all migrations takes longer than writing a small archive. */
+let last: { readonly names: string; readonly tables: ArchiveTable[] } | undefined
+
 /** Returns the tables and columns of a database with these migrations, sorted by name. */
 export async function tablesAt(names: readonly string[]): Promise<ArchiveTable[]> {
+  const key = names.join()
+  if (last?.names !== key) last = { names: key, tables: await readTables(names) }
+  return [...last.tables]
+}
+
+async function readTables(names: readonly string[]): Promise<ArchiveTable[]> {
   const query = openSqliteFile(IN_MEMORY)
   try {
     await migrate(query, { names })

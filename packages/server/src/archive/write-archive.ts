@@ -3,13 +3,13 @@ import { fault, type Clock } from '@windlass/kit'
 import { VERSION } from '@windlass/plan'
 import { sql } from 'kysely'
 import { pack, type Pack } from 'tar-stream'
-import type { Objects } from '../logs/objects.ts'
+import type { Objects } from '../logs/objects/objects.ts'
 import { findMeta } from '../store/account/meta.ts'
 import type { Snapshot } from '../store/database/snapshot.ts'
 import { appliedMigrations } from '../store/migrate.ts'
 import type { Store } from '../store/store.ts'
 import { CURRENT_KEY } from '../secrets/vault.ts'
-import { LOG_STORAGE } from '../logs/storage-mark.ts'
+import { LOG_STORAGE } from '../logs/objects/storage-mark.ts'
 import {
   ARCHIVE_VERSION,
   EntryDigest,

@@ -42,6 +42,11 @@ export function noteCaller(caller: Caller): void {
 
 const MAX_DETAIL = 500
 
+/** Adds to the record what the call is about, unless it already says what changes. Must be called before the transaction of the effect ends. */
+export function noteSubject(subject: string): void {
+  if (calls.getStore()?.detail === undefined) noteDetail(subject)
+}
+
 /** Adds to the record what changes, if the path does not say it. Must be called before the transaction of the effect ends. */
 export function noteDetail(detail: string): void {
   const call = calls.getStore()

@@ -3,7 +3,7 @@ import { defined, sha256, type Clock } from '@windlass/kit'
 import { auditText, type AuditRecord } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { toFault } from '../http/problem.ts'
-import { insertAuditRecord, lockAuditChain } from '../store/account/audit.ts'
+import { insertAuditRecord, lockAuditChain } from '../store/access/audit.ts'
 import type { Store, Tx } from '../store/store.ts'
 import { currentCall, inCall, type AuditedCall } from './call.ts'
 

@@ -17,7 +17,7 @@ import {
 import { z } from 'zod'
 import { contextPlace, type Place } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
-import type { ContextRow } from '../store/schema.ts'
+import type { ContextRow } from '../store/schema/schema.ts'
 
 /** What the secret fields of a context are bound to, and its fields. */
 type SealedContext = Pick<ContextRow, 'id' | 'account_id' | 'type' | 'data'>

@@ -17,7 +17,7 @@ import {
 import type { App } from '../app.ts'
 import { callOut, type Answer } from '../outbound/call.ts'
 import { findContext, listContexts, lockContext, updateRenewal } from '../store/account/contexts.ts'
-import type { ContextRow } from '../store/schema.ts'
+import type { ContextRow } from '../store/schema/schema.ts'
 import { expiryOf, openContextData, replaceSecrets } from './context-data.ts'
 
 /**

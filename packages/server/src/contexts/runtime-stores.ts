@@ -2,7 +2,7 @@
 import type { SecretStoreAccess } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { listContexts } from '../store/account/contexts.ts'
-import type { ContextRow } from '../store/schema.ts'
+import type { ContextRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
 import { openContextData } from './context-data.ts'
 

@@ -1,6 +1,6 @@
 import type { TerminalRecord } from '@windlass/protocol'
 import { present } from '../builds/lifecycle/view.ts'
-import type { TerminalRow } from '../store/schema.ts'
+import type { TerminalRow } from '../store/schema/schema.ts'
 
 /** Converts a terminal for the API. */
 export function toRecord(row: TerminalRow): TerminalRecord {

@@ -4,7 +4,7 @@ import type { TerminalEnd } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { openEventStream } from '../feed/event-stream.ts'
 import { findAttempt, isLiveAttempt } from '../store/builds/attempts.ts'
-import type { TerminalPartRow, TerminalRow } from '../store/schema.ts'
+import type { TerminalPartRow, TerminalRow } from '../store/schema/schema.ts'
 import { findTerminal, listParts, terminalTopic, updateTerminal } from '../store/builds/terminals.ts'
 
 /** Interval in which an idle stream sends a comment and records that the reader is still there. Milliseconds. */

@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { editBuild, record, saveBuild } from '../builds/lifecycle/edit.ts'
 import { findAttempt, isLiveAttempt, type AttemptKey } from '../store/builds/attempts.ts'
 import { insertCommand } from '../store/builds/commands.ts'
-import type { TerminalPartRow, TerminalRow } from '../store/schema.ts'
+import type { TerminalPartRow, TerminalRow } from '../store/schema/schema.ts'
 import {
   countPartBytes,
   deleteParts,

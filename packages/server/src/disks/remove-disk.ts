@@ -6,7 +6,7 @@ import { readUntil } from '../read-until.ts'
 import { findAgentById } from '../store/runtimes/agents.ts'
 import { ensureJob, findJob, jobTopic } from '../store/runtimes/agent-jobs.ts'
 import { lockDisk, updateDisk } from '../store/runtimes/disks.ts'
-import type { AgentJobRow, DiskRow } from '../store/schema.ts'
+import type { AgentJobRow, DiskRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { findBuildOf, isAgentOnline, requireDisk, waitsForAgent } from './show-disks.ts'
 

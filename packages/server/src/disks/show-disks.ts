@@ -3,11 +3,11 @@ import { defined, fault, isId } from '@windlass/kit'
 import { DiskFacts, labelValue, type Disk, type DiskPage, type DiskQuery, type DiskReport } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
+import { findPipeline } from '../store/pipelines/pipelines.ts'
 import { isOnline, listAgents } from '../store/runtimes/agents.ts'
 import { countDisks, findDiskBuilds, findDisks, listDisks, type DiskBuild, type NamedDisk } from '../store/runtimes/disks.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
-import type { AgentRow, DiskRow, RuntimeRow } from '../store/schema.ts'
+import type { AgentRow, DiskRow, RuntimeRow } from '../store/schema/schema.ts'
 import { usersOf } from './disk-users.ts'
 
 /** Returns a page of disks. Throws `request-invalid` for a cursor of another list. */

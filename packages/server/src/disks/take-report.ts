@@ -7,7 +7,7 @@ import { MAX_REPORTED_DISKS, type DiskFacts, type DiskReport } from '@windlass/p
 import type { App } from '../app.ts'
 import { isOnline, listAgents, lockAgent, updateAgent } from '../store/runtimes/agents.ts'
 import { deleteDisks, insertDisks, lockDisks, updateDisk } from '../store/runtimes/disks.ts'
-import type { AgentRow, DiskRow } from '../store/schema.ts'
+import type { AgentRow, DiskRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { requireEpoch } from '../agents/require-epoch.ts'
 import { ensureRemovalJob } from './remove-disk.ts'

@@ -2,7 +2,7 @@
 import { defined, sha256 } from '@windlass/kit'
 import type { CatalogEntry, Compiled, CompileOptions, Source } from '@windlass/pipeline'
 import type { App } from '../app.ts'
-import { findStepType, listStepTypeHeads } from '../store/account/step-types.ts'
+import { findStepType, listStepTypeHeads } from '../store/pipelines/step-types.ts'
 import { isSmall, type CompileJob, type CompileResult } from './document-jobs.ts'
 
 type Options = Omit<CompileOptions, 'stepTypes'>

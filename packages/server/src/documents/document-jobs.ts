@@ -9,6 +9,7 @@ import {
   compile,
   hasAliasOrSpelling,
   joinCatalogs,
+  latestFirst,
   parseYaml,
   toValue,
   latestVersion,
@@ -92,6 +93,7 @@ function compileJob({ source, options, types }: CompileJob): CompileResult {
       return entry
     },
     names: () => [...new Set(types.heads.map(({ name }) => name))],
+    versions: (name) => latestFirst(types.heads.flatMap((head) => (head.name === name ? head.version : []))),
   }
   const compiled = compileBounded(source, { ...options, stepTypes: joinCatalogs(own, BUILT_IN_CATALOG) })
   return { compiled, missing: [...missing.values()] }

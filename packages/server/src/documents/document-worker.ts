@@ -1,5 +1,6 @@
 /** Program of the process that handles documents one at a time. It keeps no state between documents and can be ended at any time. */
 import { writeFileSync } from 'node:fs'
+import module from 'node:module'
 import { getPriority, setPriority } from 'node:os'
 import { isFault, type FaultCode, type FaultDetails } from '@windlass/kit'
 import { JOBS, type JobName } from './document-jobs.ts'
@@ -30,6 +31,8 @@ if (process.platform === 'linux') {
 process.on('message', (order: Order) => process.send?.(answer(order)))
 process.on('disconnect', () => process.exit())
 process.send?.({ ready: true } satisfies Reply)
+// The process is killed in the end, and Node writes its compiled code only when a process exits by itself. Node 20 has no compile cache.
+module.flushCompileCache?.()
 
 function answer({ job, input }: Order): Reply {
   const before = process.threadCpuUsage()

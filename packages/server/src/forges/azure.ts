@@ -1,8 +1,8 @@
 /** Service hooks of Azure DevOps. They sign nothing: the call carries the secret in a header that is entered with the address. */
+import { at, flag, joined, list, readRef, splitRepo, text } from '@windlass/forges'
 import { defined } from '@windlass/kit'
 import type { EventName } from '@windlass/protocol'
 import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
-import { at, flag, joined, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
 import { isSame } from './signature.ts'

@@ -1,8 +1,8 @@
 /** Webhooks of Bitbucket Server and Data Center. */
+import { at, list, readRef, splitRepo, text } from '@windlass/forges'
 import { defined } from '@windlass/kit'
 import type { EventName } from '@windlass/protocol'
 import { unsupported, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
-import { at, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
 import { isHmacOf } from './signature.ts'

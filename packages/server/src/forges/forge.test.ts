@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { EVENT_NAMES, FORGES, type EventName, type Forge } from '@windlass/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import * as payloads from '../../test/support/payloads.ts'
+import * as payloads from '../../test/support/payloads/payloads.ts'
 import { isEvent, isIgnored, type ForgeEvent, type Headers } from './event.ts'
 import { FORGE_READERS, isForge } from './forge.ts'
 

@@ -1,5 +1,5 @@
 /** Webhooks of Gitea and Forgejo. Their bodies have the form of GitHub, except that the end of a branch is the event `delete` instead of a push. */
-import { splitRepo, text } from './fields.ts'
+import { splitRepo, text } from '@windlass/forges'
 import { isEvent, type Headers, type ReadEvent } from './event.ts'
 import { parseGithub } from './github.ts'
 import { pushEvent } from './push.ts'

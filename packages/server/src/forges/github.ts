@@ -1,8 +1,8 @@
 /** Webhooks of GitHub. Gitea sends bodies of the same form and uses `parseGithub`. */
+import { at, flag, isNoCommit, joined, list, readRef, splitRepo, text } from '@windlass/forges'
 import { defined } from '@windlass/kit'
 import type { EventName } from '@windlass/protocol'
 import { unsupported, type Comment, type EventRepo, type ForgeEvent, type ReadEvent } from './event.ts'
-import { at, flag, isNoCommit, joined, list, readRef, splitRepo, text } from './fields.ts'
 import type { ForgeReader } from './forge-reader.ts'
 import { pushEvent } from './push.ts'
 import { isHmacOf } from './signature.ts'

@@ -1,7 +1,7 @@
 /** Push events, which all forges report with the same facts. */
+import { isNoCommit } from '@windlass/forges'
 import { defined } from '@windlass/kit'
 import type { EventName, GitFactsInput } from '@windlass/protocol'
-import { isNoCommit } from './fields.ts'
 import { unsupported, type ReadEvent } from './event.ts'
 
 export interface Push {

@@ -20,7 +20,7 @@ import { readFailedChecks } from '../agents/failed-checks.ts'
 import { isOnline, listAgents } from '../store/runtimes/agents.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
 import { listRejections, listStartWaits, type StartProblem } from '../store/runtimes/start-problems.ts'
-import type { AgentRow, RuntimeRow } from '../store/schema.ts'
+import type { AgentRow, RuntimeRow } from '../store/schema/schema.ts'
 import { servedBy } from '../tasks/hello.ts'
 import { VERSION } from '../version.ts'
 

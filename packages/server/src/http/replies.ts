@@ -10,7 +10,7 @@ import type { App } from '../app.ts'
 import { replyPlace } from '../secrets/places.ts'
 import type { Vault } from '../secrets/vault.ts'
 import { findReply, storeReply, type ReplyKey } from '../store/account/replies.ts'
-import type { ReplyRow } from '../store/schema.ts'
+import type { ReplyRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import type { Answer } from './route.ts'
 

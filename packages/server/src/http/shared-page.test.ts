@@ -5,11 +5,19 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 
 const ASSETS = join(import.meta.dirname, 'public/assets')
-const BUILD = { number: 7, pipeline: 'shop/api', branch: 'main', steps: [{ title: 'Test <b>', status: 'success' }] }
+const BUILD = {
+  number: 7,
+  pipeline: 'shop/api',
+  branch: 'main',
+  createdAt: 1_764_000_000_000,
+  steps: [{ title: 'Test <b>', status: 'success' }],
+}
 
 interface Element {
   textContent: string
   children: readonly Element[]
+  dataset: Record<string, string>
+  append(...children: Element[]): void
   replaceChildren(...children: Element[]): void
   addEventListener(): void
 }
@@ -18,6 +26,10 @@ function newElement(): Element {
   return {
     textContent: '',
     children: [],
+    dataset: {},
+    append(...children) {
+      this.children = [...this.children, ...children]
+    },
     replaceChildren(...children) {
       this.children = children
     },
@@ -70,11 +82,15 @@ test('follows a build until its end, and sends the secret of the link only in a 
     ['/v1/shared/builds/b1', headers],
     ['/v1/shared/builds/b1/log?offset=0', headers],
   ])
-  expect(page.element('message').textContent).toBe('Build 7 of shop/api on main: running.')
+  expect(page.element('message').textContent).toBe('Running')
+  expect(page.element('title').textContent).toBe('shop/api #7')
+  expect(page.element('facts').textContent).toMatch(/^main · created 24 Nov 2025/)
   await page.later()
   expect(page.calls.at(-1)).toEqual(['/v1/shared/builds/b1/log?offset=5', headers])
   expect(page.element('log').textContent).toBe('one \u00e4\n')
-  expect(page.element('steps').children.map(({ textContent }) => textContent)).toEqual(['Test <b>: success'])
+  const rows = page.element('steps').children.map(({ children }) => children.map(({ textContent }) => textContent))
+  expect(rows).toEqual([['Test <b>', 'Succeeded']])
+  expect(page.element('message').dataset).toEqual({ status: 'success' })
   await page.later()
   expect(page.calls).toHaveLength(4)
 })

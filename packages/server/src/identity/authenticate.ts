@@ -1,13 +1,13 @@
 /** Resolves the Authorization header to an actor. Tokens are `<24 hex>.<secret>`; only the hash of the secret is stored. */
 import { fault, parseToken, tokenMatches } from '@windlass/kit'
 import { findAgentById } from '../store/runtimes/agents.ts'
-import { findApiKey } from '../store/account/api-keys.ts'
+import { findApiKey } from '../store/access/api-keys.ts'
 import { findAttemptByToken, isLiveAttempt } from '../store/builds/attempts.ts'
 import type { Query } from '../store/store.ts'
 import { findPairByBootstrap } from '../store/runtimes/warm-pairs.ts'
 import { PAIR_ATTEMPT } from '../warm/pairs.ts'
-import { findBuildToken } from './build-token.ts'
-import { keyActor } from './key-actor.ts'
+import { findBuildToken } from './keys/build-token.ts'
+import { keyActor } from './keys/key-actor.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Actor, Permission } from './actor.ts'
 

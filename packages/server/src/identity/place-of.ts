@@ -1,8 +1,8 @@
 /** Finds the project and the pipeline of a call, for callers with a role only in some projects or for some pipelines. */
 import type { App } from '../app.ts'
-import { findImage } from '../store/account/images.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
-import { findProject } from '../store/account/projects.ts'
+import { findImage } from '../store/pipelines/images.ts'
+import { findPipeline } from '../store/pipelines/pipelines.ts'
+import { findProject } from '../store/pipelines/projects.ts'
 import { findBuild } from '../store/builds/builds.ts'
 import { findCronTriggerByName } from '../store/triggers/cron-triggers.ts'
 import { findEventTriggerByName } from '../store/triggers/event-triggers.ts'

@@ -2,8 +2,8 @@
 import { fault } from '@windlass/kit'
 import { MAX_ROLE_PLACES, type Role } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
-import { findProject } from '../store/account/projects.ts'
+import { findPipeline } from '../store/pipelines/pipelines.ts'
+import { findProject } from '../store/pipelines/projects.ts'
 import {
   deletePipelineRoles,
   deleteProjectRoles,
@@ -11,7 +11,7 @@ import {
   listProjectRoles,
   setPipelineRole,
   setProjectRole,
-} from '../store/account/roles.ts'
+} from '../store/access/roles.ts'
 import type { Query, Tx } from '../store/store.ts'
 
 type Roles = Readonly<Record<string, Role>>

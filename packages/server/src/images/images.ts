@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { readAnnotations } from '../annotations/annotations.ts'
 import type { BuildEdit } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
-import { listKnownImages, saveImage } from '../store/account/images.ts'
-import type { ImageRow } from '../store/schema.ts'
+import { listKnownImages, saveImage } from '../store/pipelines/images.ts'
+import type { ImageRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
 
 type Made = Extract<EngineEvent, { type: 'image' }>

@@ -12,7 +12,7 @@ import {
   lockInstallation,
   updateInstallation,
 } from '../store/runtimes/installations.ts'
-import type { InstallationRow } from '../store/schema.ts'
+import type { InstallationRow } from '../store/schema/schema.ts'
 import type { Within } from '../store/store.ts'
 
 /** Maximum number of stored installations, and of events per installation. */

@@ -2,9 +2,9 @@
 import type { BuildStatus } from '@windlass/plan'
 import type { App } from '../app.ts'
 import { escapeHtml } from '../http/problem-page.ts'
-import { findLatestStatus } from '../store/account/links.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import { findLatestStatus } from '../store/access/links.ts'
+import { findPipeline } from '../store/pipelines/pipelines.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 import { isPublic } from './is-public.ts'
 import { openLink } from './links.ts'
 

@@ -1,5 +1,5 @@
 import { readPipelineSettings } from '../pipelines/settings.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 
 /** Returns true if any person may see the badge of the pipeline, and the status and logs of its builds. */
 export function isPublic(pipeline: PipelineRow): boolean {

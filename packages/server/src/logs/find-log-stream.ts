@@ -1,8 +1,8 @@
 import { fault } from '@windlass/kit'
 import type { App } from '../app.ts'
-import { findLastStream } from '../store/builds/streams.ts'
-import type { StreamRow } from '../store/schema.ts'
-import { findCountedStream } from './count-stream.ts'
+import { findLastStream } from '../store/builds/logs/streams.ts'
+import type { StreamRow } from '../store/schema/schema.ts'
+import { findCountedStream } from './text/count-stream.ts'
 
 /** Finds a stream with its lines counted: that of an attempt, or of the last attempt that has it. */
 async function findLogStream(

@@ -5,10 +5,10 @@ import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { readMissing } from '../builds/engine/missing-log.ts'
 import { isLiveAttempt, listAttempts } from '../store/builds/attempts.ts'
-import type { BuildRow, StreamRow } from '../store/schema.ts'
-import { listStreamPage } from '../store/builds/streams.ts'
-import { findCountedStream } from './count-stream.ts'
-import { totalLines } from './line-count.ts'
+import type { BuildRow, StreamRow } from '../store/schema/schema.ts'
+import { listStreamPage } from '../store/builds/logs/streams.ts'
+import { findCountedStream } from './text/count-stream.ts'
+import { totalLines } from './text/line-count.ts'
 
 /** Bytes that one call counts in logs of earlier versions. */
 const COUNTED_BYTES = 67_108_864

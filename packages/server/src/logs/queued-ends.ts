@@ -1,5 +1,5 @@
 /** The ends of streams with frames that are queued and not stored yet. The next frame of such a stream can be queued behind them. */
-import type { StreamKey } from '../store/builds/streams.ts'
+import type { StreamKey } from '../store/builds/logs/streams.ts'
 
 export interface QueuedEnds {
   /** Returns the end of the queued frames of a stream. Undefined if none is queued, or if one of them was refused. */

@@ -23,7 +23,7 @@ import {
   saveMonitor,
   saveObject,
 } from '../store/runtimes/cluster-objects.ts'
-import type { ClusterObjectRow, MonitorRow } from '../store/schema.ts'
+import type { ClusterObjectRow, MonitorRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 
 /** A monitor is offline after this time without a call; it says hello every minute when nothing changes. */

@@ -1,8 +1,8 @@
 /** Whether the owner of a notification may know about a build. */
 import type { Right } from '@windlass/protocol'
 import { placesOf, type KeyActor } from '../identity/actor.ts'
-import { findUserActor } from '../identity/key-actor.ts'
-import type { BuildRow, NotificationRow } from '../store/schema.ts'
+import { findUserActor } from '../identity/keys/key-actor.ts'
+import type { BuildRow, NotificationRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
 import type { Happening } from './rule.ts'
 import { isWithin, placeOf } from '../store/places.ts'

@@ -6,7 +6,7 @@ import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { mailServerPlace } from '../secrets/places.ts'
 import { deleteMailServer, findMailServer, saveMailServer } from '../store/notifications.ts'
-import type { MailServerRow } from '../store/schema.ts'
+import type { MailServerRow } from '../store/schema/schema.ts'
 
 const PORTS = { starttls: 587, tls: 465, none: 25 } as const
 

@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
 import { toFullBuild, present } from '../builds/lifecycle/view.ts'
 import { START } from '../store/builds/approvals.ts'
-import type { BuildRow, NotificationRow } from '../store/schema.ts'
+import type { BuildRow, NotificationRow } from '../store/schema/schema.ts'
 import type { Happening } from './rule.ts'
 
 export interface Notice {

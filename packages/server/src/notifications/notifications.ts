@@ -30,9 +30,9 @@ import {
   updateNotification,
   type Range,
 } from '../store/notifications.ts'
-import type { NotificationRow } from '../store/schema.ts'
+import type { NotificationRow } from '../store/schema/schema.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
-import { checkFilter } from '../triggers/filter.ts'
+import { checkFilter } from '../triggers/rules/filter.ts'
 import { isAllowedRecipient } from './channels/mail.ts'
 import { testNotice } from './notice.ts'
 import { readReceiver, sealSecret, splitChannel } from './receiver.ts'

@@ -1,7 +1,7 @@
 /** Stores what people may have to be told, in the transaction that changes the build. `fan-out.ts` finds out whom. */
 import { hasNotifications } from '../store/notifications.ts'
 import { putMessage } from '../store/messages.ts'
-import type { BuildRow } from '../store/schema.ts'
+import type { BuildRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { ChannelInput } from '@windlass/protocol'
 import { z } from 'zod'
 import { notificationPlace } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
-import type { NotificationRow } from '../store/schema.ts'
+import type { NotificationRow } from '../store/schema/schema.ts'
 
 /** What may be shown: the host of a URL, or the recipients of mails. */
 const Receiver = z.object({ host: z.string().optional(), to: z.array(z.string()).optional() })

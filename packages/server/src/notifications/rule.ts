@@ -2,8 +2,8 @@
 import { PatternError } from '@windlass/plan'
 import { NotifyOn, type NoticeType } from '@windlass/protocol'
 import { z } from 'zod'
-import type { BuildRow } from '../store/schema.ts'
-import { matchesFilter } from '../triggers/filter.ts'
+import type { BuildRow } from '../store/schema/schema.ts'
+import { matchesFilter } from '../triggers/rules/filter.ts'
 
 /** A rule as it is stored: pipelines and projects by id, so that another pipeline of the same name is not reported. */
 export const StoredRule = z.object({

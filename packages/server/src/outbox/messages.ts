@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { findMessage, listMessages, repeatMessage } from '../store/messages.ts'
-import type { MessageRow } from '../store/schema.ts'
+import type { MessageRow } from '../store/schema/schema.ts'
 import type { Within } from '../store/store.ts'
 
 /** Lists messages, newest first, with the cursor of the next page. */

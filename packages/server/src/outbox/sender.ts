@@ -1,7 +1,7 @@
 /** What a sender of messages is. */
 import type { MessageKind } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import type { MessageRow } from '../store/schema.ts'
+import type { MessageRow } from '../store/schema/schema.ts'
 
 export interface Sent {
   /** Null if the receiver has the message. */

@@ -1,8 +1,8 @@
 /** Adds the versions of pipelines. */
 import type { App } from '../app.ts'
-import { listPipelinesOfRuntime, savePipeline } from '../store/account/pipelines.ts'
-import { findPipelineVersion, insertPipelineVersion } from '../store/account/pipeline-versions.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import { listPipelinesOfRuntime, savePipeline } from '../store/pipelines/pipelines.ts'
+import { findPipelineVersion, insertPipelineVersion } from '../store/pipelines/pipeline-versions.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { contentOf, readVersionContent, settingVersions, type VersionContent } from './version-content.ts'
 

@@ -1,8 +1,8 @@
 import type { SeenBranch } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
-import { listSeenBranches } from '../store/account/pipeline-branches.ts'
+import { findPipeline } from '../store/pipelines/pipelines.ts'
+import { listSeenBranches } from '../store/pipelines/pipeline-branches.ts'
 
 /** Lists branches that builds of a pipeline or events for it had, the latest first. Throws `not-found`. */
 export async function listBranches(

@@ -4,11 +4,11 @@ import { SHOWN_BUILDS, type Pipeline, type PipelineActivity, type PipelineQuery 
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { present } from '../builds/lifecycle/present.ts'
-import { countTriggers, listNewestBuilds, type ShownBuild } from '../store/account/pipeline-activity.ts'
-import { listPipelines, listPipelinesByBuild, type BuiltPlace } from '../store/account/pipelines.ts'
-import { findProject } from '../store/account/projects.ts'
+import { countTriggers, listNewestBuilds, type ShownBuild } from '../store/pipelines/pipeline-activity.ts'
+import { listPipelines, listPipelinesByBuild, type BuiltPlace } from '../store/pipelines/pipelines.ts'
+import { findProject } from '../store/pipelines/projects.ts'
 import type { Places } from '../store/places.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 import { showPipelines } from './pipelines.ts'
 
 /** A page of pipelines. */

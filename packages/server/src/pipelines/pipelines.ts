@@ -2,14 +2,16 @@
 import { fault, newId, type Fault } from '@windlass/kit'
 import { hasReservedPart, type Pipeline, type PipelineInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { noteSubject } from '../audit/call.ts'
+import { describeChanges } from '../audit/describe-changes.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { readDocumentSettings, type DocumentSettings } from './document-settings.ts'
-import { deletePipeline, findPipeline, lockPipeline, savePipeline } from '../store/account/pipelines.ts'
-import { deletePipelineVersions } from '../store/account/pipeline-versions.ts'
-import { findProject, listProjects, NO_QUOTAS, saveProject } from '../store/account/projects.ts'
-import { deletePipelineRoles } from '../store/account/roles.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import { deletePipeline, findPipeline, lockPipeline, savePipeline } from '../store/pipelines/pipelines.ts'
+import { deletePipelineVersions } from '../store/pipelines/pipeline-versions.ts'
+import { findProject, listProjects, NO_QUOTAS, saveProject } from '../store/pipelines/projects.ts'
+import { deletePipelineRoles } from '../store/access/roles.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 import type { Tx, Within } from '../store/store.ts'
 import { deleteTriggersOfPipeline } from '../store/triggers/triggers.ts'
 import { deleteCronTriggersOfPipeline } from '../store/triggers/cron-triggers.ts'
@@ -23,7 +25,7 @@ import type { AuthorizePipeline } from './pipeline-use.ts'
 import { readPipelineSettings, requireSettings } from './settings.ts'
 import { validateDocument } from './validate-document.ts'
 import { maskVariables, readContextNames, sealVariables } from './variables.ts'
-import { isSameContent } from './version-content.ts'
+import { compareContent, settingsOf, type ContentChange } from './version-content.ts'
 
 /** Condition for a write: the revision that the writer read, or that the pipeline does not exist yet. */
 export interface Precondition {
@@ -119,7 +121,8 @@ async function writePipeline(
     throw alreadyExists(name)
   }
   const written = await toRow(app, tx, { name, input, document, before })
-  const isSame = before !== undefined && isSameContent(app.vault, before, written)
+  const changed = before === undefined ? undefined : compareContent(app.vault, before, written)
+  const isSame = before !== undefined && changed !== undefined && !Object.values(changed).includes(true)
   // The sealed texts are the new ones in any case, because a rotation can have changed the key.
   const row = isSame ? { ...written, revision: before.revision, updated_at: before.updated_at } : written
   await savePipeline(tx, row)
@@ -128,8 +131,19 @@ async function writePipeline(
   await replaceDocumentTriggers(tx, row, { triggers: document.written?.triggers ?? [], now })
   await replaceDocumentCronTriggers(tx, row, { triggers: document.written?.cronTriggers ?? [], now })
   await replaceDocumentEventTriggers(tx, row, { triggers: document.written?.eventTriggers ?? [], now })
+  noteSubject(describeWrite(row, before, changed))
   tx.wake(ELECT_TOPIC)
   return { pipeline: await showPipeline(app, tx, row), isNew: before === undefined }
+}
+
+/** Returns what a write changes as the audit log says it. The versions of the pipeline have the documents, which are too long for it. */
+function describeWrite(after: PipelineRow, before?: PipelineRow, changed?: ContentChange): string {
+  const version = `pipeline ${after.name}, version ${after.revision}`
+  if (before === undefined || changed === undefined) return version
+  if (before.revision === after.revision) return `pipeline ${after.name}: no change`
+  const parts = [...(changed.document ? ['document'] : []), ...(changed.variables ? ['variables'] : [])]
+  const what = parts.length === 0 ? version : `${version} (${parts.join(' and ')} changed)`
+  return changed.settings ? describeChanges(what, settingsOf(before), settingsOf(after)) : what
 }
 
 /** Refuses a name from a document that has a reserved part. */
@@ -282,6 +296,7 @@ export async function removePipeline(app: App, name: string): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await lockPipeline(tx, app.accountId, name)
     if (row === undefined) throw fault('not-found', { message: `The pipeline "${name}" does not exist.` })
+    noteSubject(`pipeline ${row.name}`)
     await deleteTriggersOfPipeline(tx, row.id)
     await deleteCronTriggersOfPipeline(tx, row.id)
     await deleteEventTriggersOfPipeline(tx, row.id)

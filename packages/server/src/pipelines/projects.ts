@@ -2,7 +2,7 @@ import { fault, newId } from '@windlass/kit'
 import type { Project, ProjectInput, ProjectQuotas } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
-import { noteDetail } from '../audit/call.ts'
+import { noteDetail, noteSubject } from '../audit/call.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/present.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
@@ -15,9 +15,9 @@ import {
   listProjects,
   saveProject,
   type ProjectFilter,
-} from '../store/account/projects.ts'
-import { deleteProjectRoles } from '../store/account/roles.ts'
-import type { ProjectRow } from '../store/schema.ts'
+} from '../store/pipelines/projects.ts'
+import { deleteProjectRoles } from '../store/access/roles.ts'
+import type { ProjectRow } from '../store/schema/schema.ts'
 import type { Query, Within } from '../store/store.ts'
 
 const Variables = z.record(z.string(), z.string())
@@ -54,10 +54,20 @@ export async function putProject(
       updated_at: now,
     }
     await saveProject(tx, fresh)
+    noteSubject(describeWrite(before, fresh))
     const project = await showProject(app, fresh, tx.query)
     await within?.(tx, project)
     return { project, isNew: before === undefined }
   })
+}
+
+/** Returns what a write changes as the audit log says it: of variables only the names, because their values may be private. */
+function describeWrite(before: ProjectRow | undefined, after: ProjectRow): string {
+  if (before === undefined) return `project ${after.name}, new`
+  const [old, now] = [before, after].map(({ variables }) => Variables.parse(JSON.parse(variables)))
+  const names = Object.keys({ ...old, ...now }).filter((name) => old?.[name] !== now?.[name])
+  const renamed = before.name === after.name ? '' : `, before ${before.name}`
+  return `project ${after.name}${renamed}${names.length === 0 ? '' : `, variables changed: ${names.join(', ')}`}`
 }
 
 export async function showProject(app: App, row: ProjectRow, query: Query = app.store.query): Promise<Project> {

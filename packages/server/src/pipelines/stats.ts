@@ -6,10 +6,10 @@ import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
-import { findPipeline } from '../store/account/pipelines.ts'
-import { LEFT_OUT, listBuildWaits, listEndedBuilds, listEndedSteps, type EndedBuild } from '../store/builds/ended-steps.ts'
+import { findPipeline } from '../store/pipelines/pipelines.ts'
+import { LEFT_OUT, listBuildWaits, listEndedBuilds, listEndedSteps, type EndedBuild } from '../store/builds/stats/ended-steps.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
-import type { EndedStepRow, PipelineRow } from '../store/schema.ts'
+import type { EndedStepRow, PipelineRow } from '../store/schema/schema.ts'
 import { readPipelineSettings } from './settings.ts'
 
 const DEFAULT_MS = 30 * 86_400_000

@@ -4,7 +4,7 @@ import { MASK, PipelineVariable } from '@windlass/protocol'
 import { z } from 'zod'
 import { variablePlace, type Place } from '../secrets/places.ts'
 import type { Sealer, Vault } from '../secrets/vault.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 
 type Variable = z.output<typeof PipelineVariable>
 type Owner = Pick<PipelineRow, 'id' | 'account_id'>

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { PipelineVersionContent, type VersionVariable } from '@windlass/protocol'
 import { present } from '../builds/lifecycle/present.ts'
 import type { Vault } from '../secrets/vault.ts'
-import type { PipelineRow, PipelineVersionRow } from '../store/schema.ts'
+import type { PipelineRow, PipelineVersionRow } from '../store/schema/schema.ts'
 import { readPipelineSettings } from './settings.ts'
 import { maskVariables, openVariables, readContextNames } from './variables.ts'
 
@@ -41,13 +41,42 @@ export function contentOf(row: PipelineRow, setIn: (key: string) => number): Ver
   }
 }
 
-/** Returns true if two rows have the same document and settings. Encrypted values are compared, not their sealed texts. */
-export function isSameContent(vault: Vault, before: PipelineRow, after: PipelineRow): boolean {
-  const [one, other] = [before, after].map((row) => ({
-    ...contentOf(row, () => 0),
-    secrets: [...secretsOf(vault, row).entries()],
-  }))
-  return isDeepStrictEqual(one, other)
+/** What a write changes. */
+export interface ContentChange {
+  readonly document: boolean
+  readonly variables: boolean
+  /** All other settings. */
+  readonly settings: boolean
+}
+
+/** Returns what differs between two rows. Encrypted values are compared, not their sealed texts. */
+export function compareContent(vault: Vault, before: PipelineRow, after: PipelineRow): ContentChange {
+  return {
+    document: before.document !== after.document,
+    variables: !isDeepStrictEqual(valuesOf(vault, before), valuesOf(vault, after)),
+    settings: !isDeepStrictEqual(othersOf(before), othersOf(after)),
+  }
+}
+
+/** Returns what a pipeline has besides its document and its variables. */
+function othersOf(row: PipelineRow): Omit<VersionContent, 'document' | 'variables'> {
+  const { document: _document, variables: _variables, ...others } = contentOf(row, () => 0)
+  return others
+}
+
+/** Returns the settings of a pipeline besides its document and its variables, field by field. */
+export function settingsOf(row: PipelineRow): Readonly<Record<string, unknown>> {
+  const { settings, ...rest } = othersOf(row)
+  return { ...rest, ...settings }
+}
+
+/** Returns the variables with their values. Damaged ones do not prevent that they are replaced, and count as different from all others. */
+function valuesOf(vault: Vault, row: PipelineRow): unknown {
+  try {
+    return openVariables(vault, row)
+  } catch {
+    return row.variables
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Registries of clouds: Azure, AWS and Google. */
+import { text } from '@windlass/forges'
 import { parseJson } from '@windlass/kit'
-import { text } from '../forges/fields.ts'
 import { hasToken, hasTokenHeader, ignored, nameless, namespaceOf, splitReference, type RegistryReader } from './artifact.ts'
 
 /** Azure Container Registry, whose webhooks send headers of the user (learn.microsoft.com, "webhook schema reference"). */

@@ -1,5 +1,5 @@
 /** Registries of images with their own webhooks: Docker Hub, Quay, Harbor, and the registry of the CNCF. */
-import { list, text } from '../forges/fields.ts'
+import { list, text } from '@windlass/forges'
 import {
   hasToken,
   hasTokenHeader,

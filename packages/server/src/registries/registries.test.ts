@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { REGISTRIES, TOKEN_IN_ADDRESS, type Registry } from '@windlass/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CHART_PUSHES, IMAGE_PUSHES, OTHER_CALLS } from '../../test/support/registry-payloads.ts'
+import { CHART_PUSHES, IMAGE_PUSHES, OTHER_CALLS } from '../../test/support/payloads/registry-payloads.ts'
 import { isArtifact, splitReference, type RegistryCall } from './artifact.ts'
 import { REGISTRY_READERS } from './registries.ts'
 

@@ -1,6 +1,6 @@
 /** The registries. Each reads its own webhook calls; everything after `parse` is the same for all of them. */
 import { REGISTRIES, type Registry } from '@windlass/protocol'
-import type { Sender } from '../store/schema.ts'
+import type { Sender } from '../store/schema/schema.ts'
 import type { RegistryReader } from './artifact.ts'
 import { acr, ecr, gcr } from './cloud.ts'
 import { distribution, dockerhub, harbor, quay } from './hosted.ts'

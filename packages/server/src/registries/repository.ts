@@ -1,5 +1,5 @@
 /** JFrog Artifactory, and calls of scripts in our own form. */
-import { text } from '../forges/fields.ts'
+import { text } from '@windlass/forges'
 import { isHmacOf, isSame } from '../forges/signature.ts'
 import { hasTokenHeader, ignored, nameless, namespaceOf, type ReadArtifact, type RegistryReader } from './artifact.ts'
 

@@ -23,9 +23,12 @@ export async function readActivity(app: App, name: string): Promise<RuntimeActiv
   const pairs = (await listLivePairs(store.query, accountId)).filter(({ runtime }) => runtime === row.name)
   return {
     running: holders.slice(0, MAX_BUILDS).map(toRef),
-    waiting: queued
-      .slice(0, MAX_BUILDS)
-      .map(({ id, number, pipeline, branch, queued_at: since }) => ({ id, number, since, ...present({ pipeline, branch }) })),
+    waiting: queued.slice(0, MAX_BUILDS).map(({ id, number, pipeline, branch, reason, queued_at: since }) => ({
+      id,
+      number,
+      since,
+      ...present({ pipeline, branch, reason }),
+    })),
     pairs: pairs.flatMap(({ id, status, pipeline_id: pipelineId, created_at: createdAt, ready_at: readyAt }) => {
       if (status === 'taken' || status === 'gone') return []
       const { engine, dind } = objectNames(id, PAIR_ATTEMPT)

@@ -1,5 +1,5 @@
 import { insertRuntimeVersion, listRuntimes, saveRuntime } from '../store/runtimes/runtimes.ts'
-import type { AgentRow } from '../store/schema.ts'
+import type { AgentRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 
 /** Removes the agent from the runtimes that name it, except those in `kept`. Each of them gets a version, so that its ETag changes. */

@@ -12,7 +12,7 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import { listBaseLayers, listRuntimes, updateRuntime } from '../store/runtimes/runtimes.ts'
-import type { RuntimeRow } from '../store/schema.ts'
+import type { RuntimeRow } from '../store/schema/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
 
 const Layer = z.record(z.string(), z.unknown())

@@ -3,8 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { fault, newId } from '@windlass/kit'
 import { BASE_PREFIX, type Runtime, type RuntimeInput, type RuntimeLayer } from '@windlass/protocol'
 import type { App } from '../app.ts'
+import { noteSubject } from '../audit/call.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
-import { abandonAttempts } from '../builds/lifecycle/confirm-gone.ts'
+import { abandonAttempts } from '../builds/lifecycle/ends/confirm-gone.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import { unpinPipelines } from '../pipelines/add-version.ts'
 import { countLiveAttempts } from '../store/builds/attempts.ts'
@@ -16,7 +17,7 @@ import {
   listRuntimes,
   saveRuntime,
 } from '../store/runtimes/runtimes.ts'
-import type { RuntimeRow } from '../store/schema.ts'
+import type { RuntimeRow } from '../store/schema/schema.ts'
 import type { Within } from '../store/store.ts'
 import { showRuntime } from './show-runtimes.ts'
 import { mergeRuntime, readLayer, readLayers, refreshRuntimes, withParent } from './layers.ts'
@@ -62,6 +63,8 @@ export async function putRuntime(
     const fresh = nextRow(app, { put, before, isDefault: input.isDefault || isFirst || before?.is_default === 1 })
     const spec = JSON.stringify(mergeRuntime(own, new Map([...layers, [own.name, own.layer]])))
     await saveRuntime(tx, { ...fresh, spec })
+    const change = before === undefined ? 'new' : before.version === fresh.version ? 'no change' : `version ${fresh.version}`
+    noteSubject(`runtime ${fresh.name}, ${change}${put.description === undefined ? '' : `: ${put.description}`}`)
     if (fresh.version !== before?.version) {
       const { id, version, layer, changed_by, updated_at } = fresh
       const description = put.description ?? null

@@ -28,6 +28,8 @@ export interface Ring {
    * started. Reloads the ring if it does not know the id.
    */
   find(id: string): SealingKey | undefined
+  /** True if the ring has a key with this id now, or with this id of the first version. Never reloads, so any caller may send the id. */
+  knows(id: string): boolean
   /** Reads the ring again. Keeps the known keys if that fails. */
   reload(): void
   /**
@@ -65,6 +67,7 @@ export function openRing(options: RingOptions, mayCreate: boolean): Ring {
   const ring: Ring = {
     source,
     keys: () => keys,
+    knows: (id) => keys.some((key) => key.id === id || key.first.id === id),
     find(id) {
       if (!known.has(id)) ring.reload()
       return known.get(id)

@@ -18,7 +18,7 @@ import {
   webhookPlace,
   type SealedKind,
 } from './places.ts'
-import type { ReplyRow } from '../store/schema.ts'
+import type { ReplyRow } from '../store/schema/schema.ts'
 import { bytesOf, firstPart, page, PAGE, readPart, saved, type ReadPage, type SealedRow } from './sealed-page.ts'
 import { readTable } from './sealed-table.ts'
 

@@ -1,6 +1,6 @@
 /** Reads the sealed column of a table whose rows have a text as key. */
 import { sql } from 'kysely'
-import type { Schema } from '../store/schema.ts'
+import type { Schema } from '../store/schema/schema.ts'
 import { bytesOf, PAGE, page, readPart, type Change, type ReadPage } from './sealed-page.ts'
 
 export interface SealedTable<T extends keyof Schema, C extends keyof Schema[T] & string> {

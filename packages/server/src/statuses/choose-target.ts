@@ -4,10 +4,10 @@ import { GitTrigger, type BuildInput, type GitFactsInput, type PipelineSettings 
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 import { listTriggers } from '../store/triggers/triggers.ts'
 import { listWebhooks } from '../store/triggers/webhooks.ts'
-import { accepts, isForgeWebhook, type ForgeWebhook } from '../triggers/accepts.ts'
+import { accepts, isForgeWebhook, type ForgeWebhook } from '../triggers/rules/accepts.ts'
 import { MAX_TEXT, type CommitTarget } from './commit-target.ts'
 
 /** Webhooks and triggers that are searched for those of a build that a user starts. */

@@ -4,7 +4,7 @@ import { COMMIT_STATES, type Build } from '@windlass/protocol'
 import { z } from 'zod'
 import { findBuild, findCommitTarget } from '../store/builds/builds.ts'
 import { findMessageByKey, putMessage } from '../store/messages.ts'
-import type { BuildRow } from '../store/schema.ts'
+import type { BuildRow } from '../store/schema/schema.ts'
 import type { Query, Tx } from '../store/store.ts'
 import { CommitTarget, MAX_TEXT } from './commit-target.ts'
 

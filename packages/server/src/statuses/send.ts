@@ -1,7 +1,7 @@
 /** Sends commit statuses to forges. A status that is sent twice is harmless. */
 import type { App } from '../app.ts'
-import { openAccess, setStatus, type ForgeProblem } from '../forges/api/ask.ts'
-import type { MessageRow } from '../store/schema.ts'
+import { openAccess, setStatus, type ForgeProblem } from '../forges/ask.ts'
+import type { MessageRow } from '../store/schema/schema.ts'
 import { StatusMessage } from './report.ts'
 
 /** Sends one commit status, with the token that its Git context has now. */

@@ -11,7 +11,8 @@ import {
 import type { CatalogEntry, StepTypeManifest } from '@windlass/pipeline'
 import type { StepTypeResource } from '@windlass/protocol'
 import type { App } from '../app.ts'
-import type { StepTypeRow } from '../store/schema.ts'
+import { noteSubject } from '../audit/call.ts'
+import type { StepTypeRow } from '../store/schema/schema.ts'
 import type { Within } from '../store/store.ts'
 import {
   deleteStepType,
@@ -20,7 +21,7 @@ import {
   listStepTypeVersions,
   saveStepType,
   type StepTypeHead,
-} from '../store/account/step-types.ts'
+} from '../store/pipelines/step-types.ts'
 
 const MAX_VERSIONS = 500
 
@@ -69,6 +70,7 @@ export async function putStepType(
       updated_at: now,
     }
     await saveStepType(tx, row)
+    noteSubject(`step type ${name}:${version}`)
     const count = versions.length + (before === undefined ? 1 : 0)
     const stepType = { ...toStepType(row, count), manifest: row.manifest }
     await within?.(tx, stepType)

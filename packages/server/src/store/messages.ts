@@ -1,6 +1,6 @@
 import { newId } from '@windlass/kit'
 import { sql } from 'kysely'
-import type { MessageRow } from './schema.ts'
+import type { MessageRow } from './schema/schema.ts'
 import type { Query, Tx } from './store.ts'
 
 /** Topic that is woken when a message is to be sent. */

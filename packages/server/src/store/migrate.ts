@@ -6,12 +6,13 @@
 import { attempt, fault, hasCode, retry, silentLog, systemClock, ticks, type Logger } from '@windlass/kit'
 import { sql, type Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, Migrator, type Migration, type MigratorProps } from 'kysely/migration'
-import { buildIndexes } from './build-indexes.ts'
+import { buildIndexes, findMissing } from './schema/build-indexes.ts'
+import { hasTable } from './database/catalog.ts'
 import type { FindLockHolders, LockHolder } from './database/lock-holders.ts'
 import { isTransient } from './database/transient.ts'
 import { migrations } from './migrations/index.ts'
 import { onlineIndexes } from './migrations/indexes.ts'
-import type { Schema } from './schema.ts'
+import type { Schema } from './schema/schema.ts'
 
 /**
  * The first migration of those that are recorded in a table of their own. The servers before it refuse a database with migrations that they do not know,
@@ -60,6 +61,17 @@ export async function migrate(query: Kysely<Schema>, options: MigrateOptions = {
     SEPARATE,
   )
   await addIndexes(query, names, options)
+}
+
+/** Returns true if `migrate` has nothing to do. It only reads, and takes a small part of the time that `migrate` takes to find that out. */
+export async function isMigrated(query: Kysely<Schema>): Promise<boolean> {
+  const [first, later] = [await namesIn(query, DEFAULT_MIGRATION_TABLE), await namesIn(query, SEPARATE.migrationTableName)]
+  const names = Object.keys(migrations)
+  const expected = names.filter((name) => name < FIRST_SEPARATE)
+  // The separate table may have names that this server does not know. One that is misplaced in the first table has to be moved.
+  const isRecorded =
+    first.length === expected.length && names.every((name) => (name < FIRST_SEPARATE ? first : later).includes(name))
+  return isRecorded && (await findMissing(query, onlineIndexes)).length === 0
 }
 
 /** A deadlock, or a connection that is lost, ends the build of an index. Then it is built again. */
@@ -160,8 +172,7 @@ async function separate(query: Kysely<Schema>, options: MigrateOptions): Promise
 
 /** Returns the names in a table of migrations; none if it does not exist. */
 async function namesIn(query: Kysely<Schema>, table: string): Promise<string[]> {
-  const tables = await query.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some(({ name }) => name === table)) return []
+  if (!(await hasTable(query, table))) return []
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(query)
   return rows.map(({ name }) => name)
 }

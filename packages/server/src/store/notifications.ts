@@ -1,5 +1,5 @@
 import { preparedOne } from './database/prepared.ts'
-import type { MailServerRow, NotificationRow } from './schema.ts'
+import type { MailServerRow, NotificationRow } from './schema/schema.ts'
 import type { Query, Tx } from './store.ts'
 import { sql } from 'kysely'
 

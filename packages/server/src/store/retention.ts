@@ -1,6 +1,6 @@
 import { FINAL_BUILD_STATUSES } from '@windlass/plan'
 import { sql, type RawBuilder, type SqlBool } from 'kysely'
-import { insertDeadObjects } from './builds/log-objects.ts'
+import { insertDeadObjects } from './builds/logs/log-objects.ts'
 import type { Query, Tx } from './store.ts'
 
 /** Which ended builds are old. */

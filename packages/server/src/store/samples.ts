@@ -1,6 +1,6 @@
 /** Samples of the load of runtimes and of the disk. Each has one row for a time, whichever server writes it first. */
 import { sql } from 'kysely'
-import type { DiskSampleRow, RuntimeSampleRow } from './schema.ts'
+import type { DiskSampleRow, RuntimeSampleRow } from './schema/schema.ts'
 import type { Query, Store, Tx } from './store.ts'
 
 /** Stores samples that no other server has stored. */

@@ -7,9 +7,9 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Metrics } from '../metrics.ts'
 import type { Watch } from './database/bus.ts'
 import { openDialect, type Dialect } from './database/dialect.ts'
-import { migrate } from './migrate.ts'
+import { isMigrated, migrate } from './migrate.ts'
 import type { DatabaseLimits } from './database/postgres-pool.ts'
-import type { Schema } from './schema.ts'
+import type { Schema } from './schema/schema.ts'
 import type { Snapshot } from './database/snapshot.ts'
 import { openStoreClock } from './database/store-clock.ts'
 
@@ -81,7 +81,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const dialect = await openDialect(options)
   const clock = openStoreClock(options.clock, options.time === 'process' ? undefined : dialect.readTime?.bind(dialect))
   try {
-    await dialect.migrate((query, findHolders) => migrate(query, { log: options.log, findHolders }))
+    if (!(await isMigrated(dialect.query)))
+      await dialect.migrate((query, findHolders) => migrate(query, { log: options.log, findHolders }))
     await clock.measure()
   } catch (error) {
     await dialect.close()

@@ -3,7 +3,7 @@ import { isLoopback } from '@windlass/kit'
 import { parseBaseUrl, type RuntimeSpec } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { findAgentById } from '../store/runtimes/agents.ts'
-import type { AgentRow, TaskRow } from '../store/schema.ts'
+import type { AgentRow, TaskRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
 import { readStartPayload } from './payload.ts'
 

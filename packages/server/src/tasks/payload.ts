@@ -1,6 +1,6 @@
 import { RuntimeInput, RuntimeSpec } from '@windlass/protocol'
 import { z } from 'zod'
-import type { TaskRow } from '../store/schema.ts'
+import type { TaskRow } from '../store/schema/schema.ts'
 
 /** Payload of a start task: the runtime at the time of the election. */
 export const StartPayload = z.object({ type: RuntimeInput.shape.type, spec: RuntimeSpec })

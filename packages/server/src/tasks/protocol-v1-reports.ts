@@ -5,8 +5,8 @@ import type { ProtocolV1TaskStatus } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { editAttempt, saveBuild, type BuildEdit } from '../builds/lifecycle/edit.ts'
 import { readLimits } from '../builds/schedule/limits.ts'
-import { confirmGone, loseAttempt } from '../builds/lifecycle/end-attempt.ts'
-import { stopStaleAttempt } from '../builds/lifecycle/stop-stale-attempt.ts'
+import { confirmGone, loseAttempt } from '../builds/lifecycle/ends/end-attempt.ts'
+import { stopStaleAttempt } from '../builds/lifecycle/ends/stop-stale-attempt.ts'
 import { clearWaiting, noteWaiting } from '../builds/schedule/waiting.ts'
 import {
   findOpenDeletion,
@@ -15,7 +15,7 @@ import {
   lockObjectTask,
   updateObjectTask,
 } from '../store/runtimes/object-tasks.ts'
-import type { ObjectTaskRow } from '../store/schema.ts'
+import type { ObjectTaskRow } from '../store/schema/schema.ts'
 import { findStartTask, lockTask, taskTopic, updateTask, type TaskRecord } from '../store/runtimes/tasks.ts'
 import { readStartPayload } from './payload.ts'
 

@@ -11,7 +11,7 @@ import { calledAt, findAgentById, updateAgent } from '../store/runtimes/agents.t
 import { findAttempt, updateAttempt } from '../store/builds/attempts.ts'
 import { commandTopic } from '../store/builds/commands.ts'
 import { handOutObjectTasks, insertObjectTasks, listObjectTasks, nextObjectTaskAt } from '../store/runtimes/object-tasks.ts'
-import type { AgentRow, ObjectTaskRow } from '../store/schema.ts'
+import type { AgentRow, ObjectTaskRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import {
   claimTasks,

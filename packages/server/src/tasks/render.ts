@@ -9,12 +9,12 @@ import { listRuntimeStores } from '../contexts/runtime-stores.ts'
 import { findBuild, findBuildPlan } from '../store/builds/builds.ts'
 import type { TaskRecord } from '../store/runtimes/tasks.ts'
 import { listPairsOf } from '../store/runtimes/warm-pairs.ts'
-import type { AttemptRow, WarmPairRow } from '../store/schema.ts'
+import type { AttemptRow, WarmPairRow } from '../store/schema/schema.ts'
 import { triggerLabel } from '../warm/fit.ts'
 import { PAIR_ATTEMPT } from '../warm/pairs.ts'
 import { engineUrlOf } from './engine-url.ts'
 import { readStartPayload } from './payload.ts'
-import { bootstrapSecret } from '../identity/bootstrap-secret.ts'
+import { bootstrapSecret } from '../identity/sessions/bootstrap-secret.ts'
 
 export type Rendered = Pick<Extract<Task, { kind: 'start-attempt' }>, 'objects' | 'disk'>
 

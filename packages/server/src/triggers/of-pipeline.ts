@@ -4,9 +4,9 @@ import type { GitTrigger } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../pipelines/pipeline-use.ts'
-import { findPipeline, lockPipeline } from '../store/account/pipelines.ts'
+import { findPipeline, lockPipeline } from '../store/pipelines/pipelines.ts'
 import { isWithin, type Places } from '../store/places.ts'
-import type { PipelineRow } from '../store/schema.ts'
+import type { PipelineRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 
 export interface TriggerList {

@@ -8,9 +8,9 @@ import type { App } from '../app.ts'
 import { createBuild, type Creation } from '../builds/create/create.ts'
 import { requireSpace } from '../builds/schedule/disk-space.ts'
 import { isTransient } from '../store/database/transient.ts'
-import type { DeliveryRow } from '../store/schema.ts'
+import type { DeliveryRow } from '../store/schema/schema.ts'
 import { findFiring, insertFiring } from '../store/triggers/deliveries.ts'
-import { conclude } from './judge.ts'
+import { conclude } from './rules/judge.ts'
 
 /** A trigger and an event that was judged for it. */
 export interface Judged {

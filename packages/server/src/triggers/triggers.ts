@@ -9,7 +9,7 @@ import { describeChanges } from '../audit/describe-changes.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
 import { requireFound } from '../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../pipelines/pipeline-use.ts'
-import type { PipelineRow, PipelineTriggerRow } from '../store/schema.ts'
+import type { PipelineRow, PipelineTriggerRow } from '../store/schema/schema.ts'
 import type { Query, Tx, Within } from '../store/store.ts'
 import {
   deleteTriggers,
@@ -19,8 +19,8 @@ import {
   saveTrigger,
 } from '../store/triggers/triggers.ts'
 import type { NamedTrigger } from '../store/triggers/triggers.ts'
-import { checkFilter } from './filter.ts'
-import { checkGlob } from './glob.ts'
+import { checkFilter } from './rules/filter.ts'
+import { checkGlob } from './rules/glob.ts'
 import {
   findListedPipeline,
   lockPipelineOf,

@@ -16,9 +16,9 @@ import { REGISTRY_READERS } from '../registries/registries.ts'
 import { listTriggersOfRepo } from '../store/triggers/triggers.ts'
 import { listArtifactTriggers } from './events/artifact-delivery.ts'
 import { judgeArtifact } from './events/judge-event.ts'
-import { conclude, judge } from './judge.ts'
+import { conclude, judge } from './rules/judge.ts'
 import { findListedPipeline } from './of-pipeline.ts'
-import { withPullRequest } from './pull-requests.ts'
+import { withPullRequest } from './rules/pull-requests.ts'
 import { isWithin, placeOf, type Places } from '../store/places.ts'
 
 /** Judges the triggers of an event, only those of the given places. Throws `request-invalid` for a body that is not JSON, and `not-found` for an unknown pipeline. */

@@ -3,13 +3,14 @@ import { fault, newId } from '@windlass/kit'
 import { WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
+import { noteSubject } from '../audit/call.ts'
 import { present } from '../builds/lifecycle/view.ts'
 import { webhookPlace } from '../secrets/places.ts'
 import { deletePolledReposOf, listPolledReposOf } from '../store/triggers/branch-heads.ts'
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/triggers/webhooks.ts'
-import type { WebhookRow } from '../store/schema.ts'
+import type { WebhookRow } from '../store/schema/schema.ts'
 import type { Within } from '../store/store.ts'
-import { showSender } from './sender.ts'
+import { showSender } from './deliveries/sender.ts'
 
 /** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
 export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
@@ -41,6 +42,7 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
       created_at: now,
     }
     await insertWebhook(tx, row)
+    noteSubject(`webhook ${row.name} of ${row.forge}${row.repo === null ? '' : ` for ${row.repo}`}`)
     const created = WebhookCreated.parse({ ...showWebhook(app, row), secret })
     await within?.(tx, created)
     return created

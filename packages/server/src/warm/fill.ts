@@ -6,7 +6,7 @@ import { hearsEngines } from '../builds/engine/hearing.ts'
 import { fitSpec, readSpec } from '../builds/schedule/limits.ts'
 import { readCapacity } from '../builds/schedule/capacity.ts'
 import { listRuntimes } from '../store/runtimes/runtimes.ts'
-import type { AgentRow, RuntimeRow, WarmPairRow } from '../store/schema.ts'
+import type { AgentRow, RuntimeRow, WarmPairRow } from '../store/schema/schema.ts'
 import type { Tx } from '../store/store.ts'
 import { insertTask } from '../store/runtimes/tasks.ts'
 import {
@@ -22,7 +22,7 @@ import { engineUrlFor } from '../tasks/engine-url.ts'
 import { DEMAND_MS, wantedPairs } from './desired.ts'
 import { fitKey, specHash, triggerLabel } from './fit.ts'
 import { PAIR_ATTEMPT, stopPair, taskOf, WARM_TOPIC } from './pairs.ts'
-import { bootstrapSecret } from '../identity/bootstrap-secret.ts'
+import { bootstrapSecret } from '../identity/sessions/bootstrap-secret.ts'
 
 /** Interval of the passes. A taken pair also wakes the loop and is replaced at once. Milliseconds. */
 const FILL_MS = 10_000

@@ -1,7 +1,7 @@
 /** A call of each route that API keys or steps can repeat with an Idempotency-Key. The table deliberately duplicates the routes, so that each new one is reviewed. */
 import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
-import { startEngine } from '../support/fake-agent.ts'
+import { startEngine } from '../support/fakes/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
 import { z } from 'zod'
 
@@ -37,6 +37,7 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
   'POST /v1/pipelines': () => ({ path: '/v1/pipelines', body: { name: 'team/second', document: ENDED } }),
   'POST /v1/projects': () => ({ path: '/v1/projects', body: { name: 'second' } }),
   'POST /v1/step-types': () => ({ path: '/v1/step-types', body: { manifest: STEP_TYPE } }),
+  'POST /v1/gitops-runtimes/{runtime}/tokens': () => ({ path: '/v1/gitops-runtimes/second/tokens', body: {} }),
   'POST /v1/contexts': () => ({ path: '/v1/contexts', body: { name: 'second', type: 'config', data: { A: 'b' } } }),
   'POST /v1/webhooks': () => ({ path: '/v1/webhooks', body: { name: 'second', forge: 'github' } }),
   'POST /v1/triggers': async ({ admin }) => {
@@ -168,6 +169,8 @@ export const SETTLED_OF_STEPS: Readonly<Record<string, Prepare>> = {
 /** Calls that can be carried out twice, and why. */
 export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
+  'POST /v1/tunnels/{runtime}/disconnect': 'ends the connection once more',
+  'POST /v1/gitops-runtimes/{runtime}/access': 'stores nothing',
   'POST /v1/agents/{name}/checks': 'joins the checks in progress',
   'POST /v1/contexts/{name}/check': 'joins the check in progress',
   'POST /v1/plan': 'stores nothing',

@@ -294,6 +294,7 @@ POST   /v1/agent/lease                                                       age
 POST   /v1/agent/facts                                                       agent       -
 POST   /v1/agent/disks                                                       agent       -
 POST   /v1/agent/jobs                                                        agent       -
+PUT    /v1/agent/gitlab-managers/{id}                                        agent       -
 POST   /v1/engine/claim                                                      bootstrap   -
 POST   /v1/engine/wait                                                       bootstrap   -
 POST   /v1/engine/document                                                   attempt     -
@@ -305,6 +306,18 @@ GET    /v1/engine/git                                                        att
 GET    /v1/engine/docker                                                     attempt     -
 POST   /v1/monitor/hello                                                     agent       -
 POST   /v1/monitor/objects                                                   agent       -
+GET    /v1/gitlab-jobs                                                       viewer      gitlab-job:read
+GET    /v1/gitlab-jobs/{id}                                                  viewer      gitlab-job:read
+GET    /v1/tunnels                                                           viewer      gitops:read
+GET    /v1/tunnels/{runtime}                                                 viewer      gitops:read
+POST   /v1/tunnels/{runtime}/disconnect                                      admin       gitops:write
+DELETE /v1/gitops-runtimes/{runtime}                                         admin       gitops:write
+POST   /v1/gitops-runtimes/{runtime}/access                                  viewer      gitops:read
+GET    /v1/gitops-runtimes/{runtime}/tokens                                  viewer      gitops:read
+POST   /v1/gitops-runtimes/{runtime}/tokens                                  admin       gitops:write
+DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             admin       gitops:write
+GET    /v1/gitlab-managers                                                   viewer      gitlab-job:read
+PUT    /v1/gitlab-managers/{id}                                              maintainer  gitlab-report:write
 GET    /v1/monitors                                                          viewer      cluster:read
 DELETE /v1/monitors/{cluster}                                                admin       cluster:write
 GET    /v1/monitors/{cluster}/objects                                        viewer      cluster:read

@@ -1,6 +1,7 @@
 /** Script `compact-and-die.ts DATA_DIR NOW CALL NTH`: merges logs and kills itself right before the nth call of CALL. */
+import { flushCompileCache } from 'node:module'
 import { manualClock, silentLog } from '@windlass/kit'
-import { compactDue } from '../../src/logs/compact.ts'
+import { compactDue } from '../../src/logs/objects/compact.ts'
 import { openApp } from '../../src/open-app.ts'
 
 const [dataDir = '', now = '', call = '', nth = ''] = process.argv.slice(2)
@@ -8,6 +9,8 @@ const { app } = await openApp(
   { dataDir, log: silentLog, clock: manualClock(Number(now)), time: 'process', startsLoops: false },
   () => 'http://server.test',
 )
+// Node does not write the code that it has compiled when it is killed, and the next process would compile all of it again.
+flushCompileCache()
 const target: object = call === 'write' ? app.store : app.logs.objects
 const original: unknown = Reflect.get(target, call)
 if (typeof original !== 'function') throw new Error(`unknown call ${call}`)

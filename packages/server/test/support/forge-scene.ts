@@ -4,7 +4,7 @@ import { PipelineInput, TriggerInput, type PipelineTrigger, type WebhookCreated,
 import type { App } from '../../src/app.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { createTrigger } from '../../src/triggers/triggers.ts'
-import { receiveDelivery } from '../../src/triggers/receive.ts'
+import { receiveDelivery } from '../../src/triggers/deliveries/receive.ts'
 import { createWebhook } from '../../src/triggers/webhooks.ts'
 import { HELLO } from './scene.ts'
 

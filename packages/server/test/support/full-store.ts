@@ -13,7 +13,7 @@ import { toFullBuild } from '../../src/builds/lifecycle/view.ts'
 import { putPipeline } from '../../src/pipelines/pipelines.ts'
 import { putRuntime } from '../../src/runtimes/runtimes.ts'
 import { findBuild } from '../../src/store/builds/builds.ts'
-import type { Schema } from '../../src/store/schema.ts'
+import type { Schema } from '../../src/store/schema/schema.ts'
 import { HELLO } from './scene.ts'
 
 export interface Size {

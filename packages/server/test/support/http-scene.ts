@@ -6,7 +6,7 @@ import type { Build, StartTask } from '@windlass/protocol'
 import { firstAdmin } from '../../../../e2e/support/first-admin.ts'
 import { startServer, type RunningServer, type ServerOptions } from '../../src/index.ts'
 import { putEmptyDatabase } from './empty-database.ts'
-import { helloAgent, startEngine, type TestAgent, type TestEngine } from './fake-agent.ts'
+import { claimStart, helloAgent, startEngine, type TestAgent, type TestEngine } from './fakes/fake-agent.ts'
 import { memoryFolder } from '../../../../e2e/support/memory-folder.ts'
 
 export const HELLO = "version: '1.0'\nsteps:\n  hello:\n    image: alpine\n    commands: [echo hello]\n"
@@ -48,8 +48,7 @@ export async function openHttpScene(options: Partial<ServerOptions> = {}): Promi
     submit,
     async start(input) {
       const build = await submit(input)
-      const [task] = await agent.claim()
-      if (task?.kind !== 'start-attempt') throw new Error(`expected a start task, got ${JSON.stringify(task)}`)
+      const task = await claimStart(agent)
       const engine = await startEngine(server.url, task)
       await agent.report(task, 'done')
       return { build, task, engine }

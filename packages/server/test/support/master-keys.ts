@@ -33,7 +33,7 @@ export async function read(app: App, name: string): Promise<string | undefined> 
 /** Waits until the keys of the server satisfy `isOver`. */
 export async function finished(scene: HttpScene, isOver: (keys: MasterKeys) => boolean): Promise<MasterKeys> {
   return expect
-    .poll(() => scene.admin.call('GET', '/v1/master-keys', MasterKeys), { timeout: 30_000, interval: 50 })
+    .poll(() => scene.admin.call('GET', '/v1/master-keys', MasterKeys), { interval: 50 })
     .toSatisfy(isOver)
     .then(() => scene.admin.call('GET', '/v1/master-keys', MasterKeys))
 }

@@ -14,7 +14,7 @@ import { addBuildData, openBuildData } from '../../src/builds/lifecycle/build-da
 import { findBuildData } from '../../src/store/builds/build-data.ts'
 import { openSecret } from '../../src/notifications/receiver.ts'
 import { mailServerPlace } from '../../src/secrets/places.ts'
-import { helloAgent, startEngine, type TestEngine } from './fake-agent.ts'
+import { helloAgent, startEngine, type TestEngine } from './fakes/fake-agent.ts'
 
 /** A secret with characters that are encoded differently in each format. */
 const secret = (name: string): string => `s3cret-${name}-"\\Zażółć ☃ 日本`

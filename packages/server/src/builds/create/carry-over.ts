@@ -2,7 +2,7 @@
 import { defined, fault } from '@windlass/kit'
 import { buildOutcome, isFinalBuild, isFinalStep, resume, type Plan, type Snapshot, type StepState } from '@windlass/plan'
 import type { App } from '../../app.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import type { CarriedFact } from './prepare.ts'
 import { readSnapshot } from './snapshot.ts'
 

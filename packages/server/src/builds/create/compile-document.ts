@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { readCompositions } from '../../contexts/compositions.ts'
 import { compileDocument } from '../../documents/compile.ts'
-import type { BuildPlanRow } from '../../store/schema.ts'
+import type { BuildPlanRow } from '../../store/schema/schema.ts'
 
 export interface ForBuild {
   readonly variables: readonly VariableLayer[]

@@ -5,23 +5,25 @@ import type { BuildInput } from '@windlass/protocol'
 import type { z } from 'zod'
 import { annotate } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
+import { noteSubject } from '../../audit/call.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 import { PREDECESSOR } from '../../identity/step-rights.ts'
 import { takeBuildNumber } from '../../store/account/accounts.ts'
 import { changedTopic, findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
-import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema.ts'
+import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertEvents } from '../../store/builds/events.ts'
 import { reportBuild } from '../../statuses/report.ts'
 import { sealValues, sealSecrets } from './build-secrets.ts'
 import { ELECT_TOPIC, openEdit, record, type BuildEdit, type Cause } from '../lifecycle/edit.ts'
-import { finishBuild } from '../lifecycle/end-attempt.ts'
+import { finishBuild } from '../lifecycle/ends/end-attempt.ts'
 import { holdStart, repeatsHeldStart } from '../lifecycle/start-approval.ts'
 import { supersede } from '../lifecycle/policies.ts'
 import { reportEnd } from '../../triggers/events/report-end.ts'
 import { prepareBuild, type Prepared, type TriggerOverrides } from './prepare.ts'
 import { repeatBuild } from './repeat.ts'
 import { BuildRequest } from './request.ts'
+import { nameOf } from '../lifecycle/view.ts'
 import { summarizeErrors } from './summarize-errors.ts'
 
 /** A request with what the rights of the caller add to it. */
@@ -57,6 +59,7 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
   return app.store.write(async (tx) => {
     const build = newBuild(app, { id, prepared, creation, parent, number: await takeBuildNumber(tx, app.accountId) })
     const edit = openEdit(tx, build, undefined, build.created_at)
+    noteSubject(describeNew(build, creation.request))
     record(edit, {
       type: 'build.created',
       data: { number: build.number, pipeline: build.pipeline, initiator: build.initiator, trigger: triggerOf(build) },
@@ -86,6 +89,12 @@ export async function createBuild(app: App, creation: Creation): Promise<BuildRo
     tx.wake(changedTopic(build.id))
     return build
   })
+}
+
+/** Returns the build as the audit log names it, such as `build #7 of demo/app on main`. */
+function describeNew(build: BuildRow, { restartOf }: Creation['request']): string {
+  const { branch } = build
+  return `${nameOf(build)}${branch === null ? '' : ` on ${branch}`}${restartOf === undefined ? '' : `, repeats ${restartOf}`}`
 }
 
 async function annotateNew({ tx, build, now }: BuildEdit, { annotations = {} }: Creation['request']): Promise<void> {
@@ -129,6 +138,7 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     pipeline_id: prepared.pipeline?.id ?? null,
     pipeline: prepared.pipeline?.name ?? prepared.name ?? null,
     pipeline_version: prepared.pipeline?.revision ?? null,
+    document_file: documentFileOf(prepared, creation.request.file),
     number: of.number,
     status: 'pending',
     reason: 'queued',
@@ -171,6 +181,13 @@ function newBuild(app: App, of: NewBuild): BuildRow {
     waits_since: now,
     end_reported: null,
   }
+}
+
+/** Returns the name of the file of the document of a build without a pipeline, for lists. */
+function documentFileOf({ pipeline, name, fills }: Prepared, file = fills.file): string | null {
+  // Marks of direction could make it look like another name.
+  const shown = file?.replaceAll(/[\p{Cf}\u2028\u2029]/gu, '').split(/[/\\]/)
+  return pipeline === undefined && name === undefined ? firstLine(shown?.at(-1)) : null
 }
 
 const MAX_COMMIT_TEXT = 200

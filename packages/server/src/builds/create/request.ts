@@ -1,6 +1,6 @@
 import { BuildInput } from '@windlass/protocol'
 import { z } from 'zod'
-import type { BuildPlanRow } from '../../store/schema.ts'
+import type { BuildPlanRow } from '../../store/schema/schema.ts'
 
 /** Limits that the pipeline and the account set. Stricter limits of the runtime environment take precedence. */
 export const BuildLimits = z.object({

@@ -2,7 +2,7 @@
 import { emptySnapshot, foldAll, isStepFact, resume, type Plan, type Snapshot, type StepFact } from '@windlass/plan'
 import { EngineEvent } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import type { BuildPlanRow, BuildRow } from '../../store/schema.ts'
+import type { BuildPlanRow, BuildRow } from '../../store/schema/schema.ts'
 import { listStepEvents, type StepEventRow } from '../../store/builds/events.ts'
 import type { Query } from '../../store/store.ts'
 import { openValues } from './build-secrets.ts'

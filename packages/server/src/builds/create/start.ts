@@ -2,7 +2,7 @@
 import type { TriggerKind } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { nameOf, type Actor } from '../../identity/actor.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import type { Within } from '../../store/store.ts'
 import { requireSpace } from '../schedule/disk-space.ts'
 import { authorizeBuild } from './authorize-build.ts'

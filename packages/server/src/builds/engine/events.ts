@@ -7,12 +7,12 @@ import { applyAnnotated } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
 import { deleteApprovals, listApprovals } from '../../store/builds/approvals.ts'
 import { recordImage } from '../../images/images.ts'
-import { findStreamEnds } from '../../store/builds/streams.ts'
+import { findStreamEnds } from '../../store/builds/logs/streams.ts'
 import { recordEngineDecision, noteApproval, pauseBuild } from '../lifecycle/approve.ts'
 import { sealValues } from '../create/build-secrets.ts'
 import { editBuild, moveAttempt, record, saveBuild, type BuildEdit } from '../lifecycle/edit.ts'
 import { recordHeartbeat } from './record-heartbeat.ts'
-import { finishBuild, loseAttempt, stopAttempt } from '../lifecycle/end-attempt.ts'
+import { finishBuild, loseAttempt, stopAttempt } from '../lifecycle/ends/end-attempt.ts'
 import { noteRefused, applyContent } from '../create/apply-content.ts'
 import type { AttemptKey } from '../../store/builds/attempts.ts'
 
@@ -30,7 +30,7 @@ export async function applyEvents(app: App, key: AttemptKey, events: readonly Ta
     const edit = await editBuild(tx, key.buildId, app.clock.now())
     if (edit?.attempt === undefined || edit.attempt.number !== key.attempt) throw fault('attempt-stale')
     const fresh = contiguous(edit.attempt.ack_seq, events)
-    if (fresh.length === 0 && endedByItself(edit)) return { ackSeq: edit.attempt.ack_seq, missing: undefined }
+    if (fresh.length === 0 && isEndStored(edit, events)) return { ackSeq: edit.attempt.ack_seq, missing: undefined }
     if (!recordHeartbeat(edit, key.attempt)) throw fault('attempt-stale')
     for (const event of fresh) {
       const gaps = await missingBytes(edit, key, event)
@@ -50,8 +50,10 @@ export async function applyEvents(app: App, key: AttemptKey, events: readonly Ta
 }
 
 /** True if the engine has already reported its end. It sends the events again if the response was lost. */
-function endedByItself({ attempt }: BuildEdit): boolean {
-  return attempt?.status === 'ended' && attempt.result !== 'lost'
+function isEndStored({ attempt }: BuildEdit, events: readonly TakenEvent[]): boolean {
+  if (attempt?.status === 'ended' && attempt.result !== 'lost') return true
+  // An end by a failure of the infrastructure marks the attempt as lost.
+  return events.some(({ type, seq }) => type === 'attempt.finished' && seq <= (attempt?.ack_seq ?? 0))
 }
 
 function contiguous(ackSeq: number, events: readonly TakenEvent[]): TakenEvent[] {

@@ -3,7 +3,7 @@
  * attempt is lost. The attempt is marked as lost once the engine has sent its log and its end, or stops sending. The next attempt starts after that.
  */
 import { record, setCause, type BuildEdit } from '../lifecycle/edit.ts'
-import { loseAttempt, writeLoss, type Loss } from '../lifecycle/end-attempt.ts'
+import { loseAttempt, writeLoss, type Loss } from '../lifecycle/ends/end-attempt.ts'
 
 /** Stores the loss and lets the engine report. An engine that has not claimed its attempt has nothing to report, so the attempt is lost at once. */
 export async function awaitLastReport(edit: BuildEdit, loss: Loss): Promise<void> {

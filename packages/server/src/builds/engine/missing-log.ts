@@ -14,7 +14,7 @@ import {
 import { z } from 'zod'
 import { defined } from '@windlass/kit/defined'
 import { listRunningSteps } from '../../store/builds/events.ts'
-import { findStreamEnds } from '../../store/builds/streams.ts'
+import { findStreamEnds } from '../../store/builds/logs/streams.ts'
 import { record, type BuildEdit } from '../lifecycle/edit.ts'
 
 /** Name of stream -> bytes. The key `others`, which is not a valid stream name, has the number of streams that are not listed. */

@@ -1,12 +1,12 @@
 /** Engines that run but have not called: the reason that their build shows, and when their attempt ends. */
 import type { App } from '../../app.ts'
 import { findAttempt } from '../../store/builds/attempts.ts'
-import type { AttemptRow } from '../../store/schema.ts'
+import type { AttemptRow } from '../../store/schema/schema.ts'
 import { findStartTask } from '../../store/runtimes/tasks.ts'
 import { engineUrlOf } from '../../tasks/engine-url.ts'
 import { namesOf } from '../../tasks/render.ts'
 import type { BuildEdit, Cause } from '../lifecycle/edit.ts'
-import { loseAttempt } from '../lifecycle/end-attempt.ts'
+import { loseAttempt } from '../lifecycle/ends/end-attempt.ts'
 import { noteWaiting } from '../schedule/waiting.ts'
 
 /** Time without a call after which the build shows `engine-silent`. Engines normally call within a second of their start. Milliseconds. */

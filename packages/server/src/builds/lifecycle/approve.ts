@@ -6,16 +6,18 @@ import { defined, fault } from '@windlass/kit'
 import { isFinalBuild, REASONS, type Decider } from '@windlass/plan'
 import type { EngineEvent } from '@windlass/protocol'
 import type { App } from '../../app.ts'
+import { noteSubject } from '../../audit/call.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 import { insertApproval, listApprovals, listOverdueApprovals, START, updateApproval } from '../../store/builds/approvals.ts'
 import { findBuildPlan } from '../../store/builds/builds.ts'
 import { insertCommand } from '../../store/builds/commands.ts'
-import type { ApprovalRow, BuildRow } from '../../store/schema.ts'
+import type { ApprovalRow, BuildRow } from '../../store/schema/schema.ts'
 import { editBuild, moveBuild, record, saveBuild, type BuildEdit } from './edit.ts'
-import { finishBuild, holdUntilGone, releaseVolume } from './end-attempt.ts'
+import { finishBuild, holdUntilGone, releaseVolume } from './ends/end-attempt.ts'
 import { readPlan } from '../create/snapshot.ts'
 import { decideStart } from './start-approval.ts'
-import { endEarly } from './terminate.ts'
+import { endEarly } from './ends/terminate.ts'
+import { nameOf } from './view.ts'
 
 export type Decision = NonNullable<ApprovalRow['decision']>
 
@@ -40,6 +42,8 @@ export async function decideApproval(app: App, id: string, call: ApprovalCall): 
     if (edit === undefined || edit.build.account_id !== app.accountId)
       throw fault('not-found', { message: `Build ${id} does not exist.` })
     const approval = chooseApproval(edit.build, await listApprovals(tx.query, id), call)
+    const why = call.comment === undefined ? '' : `: ${call.comment}`
+    noteSubject(`${approval.step === START ? 'the start' : approval.step} of ${nameOf(edit.build)} ${call.decision}${why}`)
     if (approval.decision === null) await applyVerdict(edit, approval, call)
     await saveBuild(edit)
     return edit.build

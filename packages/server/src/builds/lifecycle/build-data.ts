@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import { buildDataPlace } from '../../secrets/places.ts'
 import { countBuildData, insertBuildData } from '../../store/builds/build-data.ts'
 import { lockBuild } from '../../store/builds/builds.ts'
-import type { BuildDataRow } from '../../store/schema.ts'
+import type { BuildDataRow } from '../../store/schema/schema.ts'
 import type { Within } from '../../store/store.ts'
 import { requireFound } from './require-found.ts'
 

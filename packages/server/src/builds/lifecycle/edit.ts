@@ -3,13 +3,13 @@
  * follows the transition tables of `plan`, takes the next position of the feed, and is written in one transaction.
  */
 import { attemptTransition, isFinalBuild, transition, type AttemptTrigger, type BuildTrigger, type Reason } from '@windlass/plan'
-import { SETTLE_MS } from '../../logs/object-keys.ts'
+import { SETTLE_MS } from '../../logs/objects/object-keys.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 import { findAttempt, updateAttempt } from '../../store/builds/attempts.ts'
 import { changedTopic, lockBuild, updateBuild } from '../../store/builds/builds.ts'
 import { commandTopic } from '../../store/builds/commands.ts'
 import { insertEvents } from '../../store/builds/events.ts'
-import type { AttemptRow, BuildRow, EventRow } from '../../store/schema.ts'
+import type { AttemptRow, BuildRow, EventRow } from '../../store/schema/schema.ts'
 import { reportChange } from '../../statuses/report.ts'
 import type { Tx } from '../../store/store.ts'
 import { reportEnd } from '../../triggers/events/report-end.ts'

@@ -3,7 +3,7 @@ import { isFinalStep } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { updateAttempt } from '../../store/builds/attempts.ts'
 import { findBuild, findBuildPlan } from '../../store/builds/builds.ts'
-import type { AttemptRow } from '../../store/schema.ts'
+import type { AttemptRow } from '../../store/schema/schema.ts'
 import { readPlan, readSnapshot } from '../create/snapshot.ts'
 
 /** Returns true while another step runs or is still pending. In that case it also clears `steps_ended_at`, so that the next check comes after the next step ends. */

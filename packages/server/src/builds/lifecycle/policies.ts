@@ -5,7 +5,7 @@ import { storedForms } from '../../annotations/annotations.ts'
 import { listAnnotations, listLiveAnnotated } from '../../store/builds/annotations.ts'
 import { listLiveOfPipeline } from '../../store/builds/builds.ts'
 import type { BuildEdit } from './edit.ts'
-import { endAll } from './terminate.ts'
+import { endAll } from './ends/terminate.ts'
 
 type OnBranch = Extract<TerminationPolicy, { type: 'branch' }>
 

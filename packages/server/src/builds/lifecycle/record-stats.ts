@@ -2,9 +2,9 @@
 import { REASON_NAMES, STEP_STATUSES } from '@windlass/plan'
 import { z } from 'zod'
 import { listAttempts } from '../../store/builds/attempts.ts'
-import { insertEndedSteps, LEFT_OUT } from '../../store/builds/ended-steps.ts'
-import { statEventsOf, type StatEvent } from '../../store/builds/stat-events.ts'
-import type { AttemptRow, BuildRow, EndedStepRow } from '../../store/schema.ts'
+import { insertEndedSteps, LEFT_OUT } from '../../store/builds/stats/ended-steps.ts'
+import { statEventsOf, type StatEvent } from '../../store/builds/stats/stat-events.ts'
+import type { AttemptRow, BuildRow, EndedStepRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 
 const APPROVALS: ReadonlySet<string> = new Set(['approval', 'fork-approval'])

@@ -8,11 +8,12 @@ import { REASONS } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { noteDetail } from '../../audit/call.ts'
 import { insertApproval, listApprovals, listHeldStarts, START } from '../../store/builds/approvals.ts'
-import type { ApprovalRow } from '../../store/schema.ts'
+import type { ApprovalRow } from '../../store/schema/schema.ts'
 import { readRequest, type BuildRequest } from '../create/request.ts'
 import { record, moveBuild, type BuildEdit } from './edit.ts'
-import { finishBuild } from './end-attempt.ts'
-import { endAll, endEarly } from './terminate.ts'
+import { finishBuild } from './ends/end-attempt.ts'
+import { endAll, endEarly } from './ends/terminate.ts'
+import { nameOf } from './view.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 
 /** How long a build waits for approval before its start. Milliseconds. */
@@ -95,7 +96,7 @@ export async function decideStart(edit: BuildEdit, decided: Decided): Promise<bo
   const { build } = edit
   const { decision, comment, decided_by: name, decider_type: type } = decided
   record(edit, { type: 'build.decided', data: { decision, by: { name, type }, ...(comment !== null && { comment }) } })
-  noteDetail(`${decision} the start at commit ${build.revision}`)
+  noteDetail(`the start of ${nameOf(build)} at commit ${build.revision} ${decision}`)
   if (decision === 'approved') return true
   if (decision === 'denied') finishBuild(edit, 'end-error', { reason: 'denied', message: `Denied by ${name}.` })
   else await endEarly(edit, 'expire', { reason: 'approval-timeout', message: REASONS['approval-timeout'].text })

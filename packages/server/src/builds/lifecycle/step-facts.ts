@@ -1,8 +1,8 @@
 /** What the complete form of a build says about a step beyond its state: its image, its condition and its log. */
 import { explainWhen, plannedImageOf, scopesOf, type BuildContext, type Plan, type Snapshot } from '@windlass/plan'
 import { stepStream, type BuildStep, type StepLog, type StepWhen } from '@windlass/protocol'
-import { totalLines } from '../../logs/line-count.ts'
-import type { StreamRow } from '../../store/schema.ts'
+import { totalLines } from '../../logs/text/line-count.ts'
+import type { StreamRow } from '../../store/schema/schema.ts'
 
 /** Conditions are explained while their number times the number of steps is at most this, and always ten of them. */
 const MAX_WORK = 1_000_000

@@ -8,10 +8,10 @@ import { listApprovals } from '../../store/builds/approvals.ts'
 import { listAttempts } from '../../store/builds/attempts.ts'
 import { findBuildPlan, triggerOf } from '../../store/builds/builds.ts'
 import { listWaitEvents } from '../../store/builds/events.ts'
-import type { ApprovalRow, AttemptRow, BuildRow } from '../../store/schema.ts'
+import type { ApprovalRow, AttemptRow, BuildRow } from '../../store/schema/schema.ts'
 import { findStartTask, type TaskRecord } from '../../store/runtimes/tasks.ts'
 import { showCommitStatus } from '../../statuses/report.ts'
-import { readLoss } from './end-attempt.ts'
+import { readLoss } from './ends/end-attempt.ts'
 import { readMissing } from '../engine/missing-log.ts'
 import { readRequest } from '../create/request.ts'
 import { readPlan } from '../create/snapshot.ts'
@@ -22,6 +22,11 @@ import { sumWaits, waitSpansOf } from './wait-spans.ts'
 export { present }
 
 const Problems = z.array(Build.shape.problems.unwrap().element)
+
+/** Returns the build as the audit log names it, such as `build #7 of demo/app`. */
+export function nameOf({ number, pipeline }: Pick<BuildRow, 'number' | 'pipeline'>): string {
+  return `build #${number}${pipeline === null ? '' : ` of ${pipeline}`}`
+}
 
 /** Converts a build to its list form, without steps and attempts. */
 export function toBuild(row: BuildRow, display?: Build['display']): Build {
@@ -38,6 +43,7 @@ export function toBuild(row: BuildRow, display?: Build['display']): Build {
       pipeline: row.pipeline,
       pipelineId: row.pipeline_id,
       pipelineVersion: row.pipeline_version,
+      file: row.document_file,
       project: row.project,
       reason: row.reason,
       message: row.message,

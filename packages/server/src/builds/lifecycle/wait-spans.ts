@@ -2,7 +2,7 @@
 import { REASON_NAMES, type Reason } from '@windlass/plan'
 import type { WaitTime } from '@windlass/protocol'
 import { z } from 'zod'
-import type { BuildRow, EventRow } from '../../store/schema.ts'
+import type { BuildRow, EventRow } from '../../store/schema/schema.ts'
 
 export interface WaitSpan {
   readonly reason: Reason

@@ -1,6 +1,6 @@
 /** What a build waits for, by its status and reason. */
 import type { Reason } from '@windlass/plan'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 
 /** Reasons why the daemon may wait while the engine already runs. */
 export const DAEMON_WAITS: readonly Reason[] = ['pod-image-error', 'pod-failed', 'node-disk-full']

@@ -4,7 +4,7 @@ import type { Build, BuildComparison, BuildPlan, BuildStep } from '@windlass/pro
 import type { App } from '../../app.ts'
 import { listAttempts } from '../../store/builds/attempts.ts'
 import { findRuntime, listRuntimeVersions } from '../../store/runtimes/runtimes.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import { present } from '../lifecycle/present.ts'
 import { toFullBuild, toBuild } from '../lifecycle/view.ts'
 import { describePlan } from '../preview/build-plan.ts'

@@ -1,7 +1,7 @@
 import { fault } from '@windlass/kit'
 import type { App } from '../../app.ts'
 import { findBuilds, listEarlier } from '../../store/builds/relations.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import type { Seen } from './list-builds.ts'
 
 /** Builds of a branch that are examined for the last successful one. */

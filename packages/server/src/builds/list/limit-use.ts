@@ -20,15 +20,32 @@ export interface LimitUses {
   useOf(scope: WaitScope | undefined): Pick<Waiting, 'used' | 'limit' | 'holders'>
 }
 
-/** Reads the builds that count against limits, at most once a second. */
-export const readHolders = recent((app) => listHolders(app.store.query, app.accountId))
+/** Reads the builds that count against limits. */
+export function readHoldersNow(app: App): Promise<Holder[]> {
+  return listHolders(app.store.query, app.accountId)
+}
 
-/** Reads the limits that apply to builds, and what uses them now. `seen` is where the caller may see builds; everywhere if undefined. */
-export async function readLimitUses(app: App, builds: readonly LimitedBuild[], seen: Places | undefined): Promise<LimitUses> {
+/** Reads the builds that count against limits, at most once a second. */
+export const readHolders = recent(readHoldersNow)
+
+/** Whose builds are read, and how. */
+export interface LimitView {
+  /** Where the caller may see builds; everywhere if undefined. */
+  readonly seen: Places | undefined
+  /** A view that is itself shared for a second reads the holders now: two caches in a row would make it two seconds old. */
+  readonly holders?: (app: App) => Promise<readonly Holder[]>
+}
+
+/** Reads the limits that apply to builds, and what uses them now. */
+export async function readLimitUses(
+  app: App,
+  builds: readonly LimitedBuild[],
+  { seen, holders: readAll = readHolders }: LimitView,
+): Promise<LimitUses> {
   const { query } = app.store
   const capacity = await readCapacity(app, withoutLocks(query), builds)
   const byKey = new Map<string, Holder[]>()
-  for (const holder of await readHolders(app)) {
+  for (const holder of await readAll(app)) {
     if (!isWithin(seen, placeOf(holder))) continue
     for (const key of limitKeys(capacity.projects, holder)) {
       const holders = byKey.get(key)

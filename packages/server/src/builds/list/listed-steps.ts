@@ -7,7 +7,7 @@ import type { Build } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { listSmallPlans } from '../../store/builds/builds.ts'
 import { stepEventsOf, type StepEventRow } from '../../store/builds/events.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import { foldEvents, readPlan } from '../create/snapshot.ts'
 import { blameIn } from '../lifecycle/describe-steps.ts'
 

@@ -5,7 +5,7 @@ import type { App } from '../../app.ts'
 import { listQueued, type Holder, type QueuedBuild } from '../../store/builds/queue.ts'
 import { present } from '../lifecycle/present.ts'
 import { forecastable, pipelinesOf, timeToNext } from './forecast.ts'
-import { readLimitUses, type LimitUses } from './limit-use.ts'
+import { readHoldersNow, readLimitUses, type LimitUses, type LimitView } from './limit-use.ts'
 import type { Seen } from './list-builds.ts'
 import { recent } from './recent.ts'
 import { readUsualTimes } from './usual-times.ts'
@@ -24,15 +24,16 @@ interface Group {
 
 /** Returns the causes why builds wait, as far as the caller may see the builds. The whole queue is read at most once a second. */
 export async function readQueue(app: App, seen: Seen): Promise<Queue> {
-  return seen === undefined ? readAll(app) : readSeen(app, seen)
+  return seen === undefined ? readAll(app) : readView(app, { seen })
 }
 
-const readAll = recent((app) => readSeen(app, undefined))
+const readAll = recent((app) => readView(app, { seen: undefined, holders: readHoldersNow }))
 
-async function readSeen(app: App, seen: Seen): Promise<Queue> {
+async function readView(app: App, view: LimitView): Promise<Queue> {
+  const { seen } = view
   const queued = await listQueued(app.store.query, { accountId: app.accountId, places: seen })
   if (queued.length === 0) return { waiting: 0, items: [] }
-  const uses = await readLimitUses(app, queued, seen)
+  const uses = await readLimitUses(app, queued, view)
   const groups = groupsOf(queued, uses).slice(0, MAX_CAUSES)
   const holdersOf = (scope: WaitScope | undefined): readonly Holder[] => (scope === undefined ? [] : uses.holdersOf(scope))
   const holders = groups.flatMap(({ scope }) => forecastable(holdersOf(scope)))

@@ -2,7 +2,7 @@
 import { MAX_RELATED, type Build, type RelatedBuilds } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { findBuilds, findLater, listDescendants, listEarlier, type BranchBuild } from '../../store/builds/relations.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import { present } from '../lifecycle/present.ts'
 import { toBuild } from '../lifecycle/view.ts'
 import type { Seen } from './list-builds.ts'

@@ -1,7 +1,7 @@
 /** How long builds of a pipeline usually run. */
 import { percentile } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { listDurations } from '../../store/builds/durations.ts'
+import { listDurations } from '../../store/builds/stats/durations.ts'
 
 /** Fewer samples give no forecast. */
 const MIN_SAMPLES = 5

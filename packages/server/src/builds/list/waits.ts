@@ -2,7 +2,7 @@
 import type { Waiting } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { listTurns, type Turn } from '../../store/builds/queue.ts'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import { present } from '../lifecycle/present.ts'
 import { readLimitUses, type LimitUses } from './limit-use.ts'
 import { recent } from './recent.ts'
@@ -17,7 +17,7 @@ export async function explainWaits(app: App, rows: readonly BuildRow[], seen: Pl
   }
   const queued = rows.filter(isQueued)
   if (queued.length === 0) return waits
-  const uses = await readLimitUses(app, queued, seen)
+  const uses = await readLimitUses(app, queued, { seen })
   const places = await readPlaces(app)
   for (const row of queued) {
     const wait = waits.get(row.id)
@@ -48,7 +48,7 @@ function waitingSince(row: BuildRow): number | null {
 
 /** Returns the place of each waiting build, by its number, among those that wait for the same. */
 const readPlaces = recent(async (app: App) => {
-  const uses = await readLimitUses(app, [], undefined)
+  const uses = await readLimitUses(app, [], { seen: undefined })
   return placesIn(await listTurns(app.store.query, app.accountId), uses)
 })
 

@@ -31,13 +31,16 @@ export async function describePlan(app: App, buildId: string): Promise<BuildPlan
 
 /** Returns the preview of a plan with the places of its steps. */
 export function toPreview(plan: Plan, context: BuildContext): PlanPreview {
-  const { steps, stages, variables, images, services, mode } = previewPlan(plan, context)
+  const { steps, stages, variables, unresolved, images, services, mode } = previewPlan(plan, context)
   const positions = new Map(plan.steps.map(({ name, position }) => [name, position]))
   return {
     mode,
     stages: [...stages],
     services: [...services],
     variables: variables.map((variable) => ({ ...variable })),
+    ...present({
+      unresolved: unresolved?.map((one) => ({ ...one, steps: [...one.steps], variables: [...one.variables] })),
+    }),
     images: images.map((image) => ({ ...image, steps: [...image.steps] })),
     steps: steps.map((step) => ({
       ...step,

@@ -52,7 +52,7 @@ async function forecastWait(app: App, actor: Actor, { prepared, trigger }: Asked
     branch: branch ?? null,
     trigger_name: trigger ?? null,
   }
-  const uses = await readLimitUses(app, [build], placesOf(actor, 'see-builds'))
+  const uses = await readLimitUses(app, [build], { seen: placesOf(actor, 'see-builds') })
   const cause = blockingCause(uses.capacity, build)
   if (cause?.reason === undefined) return undefined
   const scope = uses.scopeOf(cause.reason, build)

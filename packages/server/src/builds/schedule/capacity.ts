@@ -1,15 +1,15 @@
 /** The capacity that the limits leave for waiting builds, read from rows under lock, and the cause why a build cannot start. */
-import { REASONS } from '@windlass/plan'
+import { plural, REASONS } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { isOnline, listAgents } from '../../store/runtimes/agents.ts'
 import type { AccountSettings } from '@windlass/protocol'
 import { pauseMessage, readAccountSettings } from '../../account/settings.ts'
 import { countLiveAttempts, countWaitingForApproval } from '../../store/builds/attempts.ts'
-import { listPipelinesOfProjects, lockLimitedPipelines, type PipelineLimits } from '../../store/account/pipelines.ts'
-import { lockLimitedProjects, type LimitedProject } from '../../store/account/projects.ts'
+import { listPipelinesOfProjects, lockLimitedPipelines, type PipelineLimits } from '../../store/pipelines/pipelines.ts'
+import { lockLimitedProjects, type LimitedProject } from '../../store/pipelines/projects.ts'
 import { lockLimitedTriggers } from '../../store/triggers/triggers.ts'
 import { lockRuntimes } from '../../store/runtimes/runtimes.ts'
-import type { AgentRow, RuntimeRow } from '../../store/schema.ts'
+import type { AgentRow, RuntimeRow } from '../../store/schema/schema.ts'
 import type { LimitReader } from '../../store/store.ts'
 import type { Cause } from '../lifecycle/edit.ts'
 import { readSpec } from './limits.ts'
@@ -126,13 +126,17 @@ export function blockingCause(capacity: Capacity, build: LimitedBuild): Cause | 
   )
 }
 
+function ofLimit(used: number, limit: number): string {
+  return `${used} of at most ${plural(limit, 'build')}`
+}
+
 /** Returns why no build of the account can start now. */
 function accountCause({ account, used }: Capacity): Cause | undefined {
   if (account.pauseBuilds) return { reason: 'account-paused', message: pauseMessage(account) }
   const limit = account.concurrency ?? Infinity
   const running = used.get('account') ?? 0
   if (running < limit) return undefined
-  return { reason: 'account-limit', message: `The account runs ${running} of at most ${limit} builds.` }
+  return { reason: 'account-limit', message: `The account runs ${ofLimit(running, limit)}.` }
 }
 
 function runtimeCause(capacity: Capacity, name: string | undefined): Cause | undefined {
@@ -154,7 +158,7 @@ function runtimeCause(capacity: Capacity, name: string | undefined): Cause | und
   if (used >= served.capacity)
     return {
       reason: 'runtime-capacity',
-      message: `The runtime environment ${name} runs ${used} of at most ${served.capacity} builds.`,
+      message: `The runtime environment ${name} runs ${ofLimit(used, served.capacity)}.`,
     }
   return undefined
 }
@@ -166,7 +170,7 @@ function projectCause({ projects, used }: Capacity, pipelineId: string | null): 
   if (running < project.concurrency) return undefined
   return {
     reason: 'project-limit',
-    message: `The project ${project.name} runs ${running} of at most ${project.concurrency} builds.`,
+    message: `The project ${project.name} runs ${ofLimit(running, project.concurrency)}.`,
   }
 }
 
@@ -176,7 +180,7 @@ function pipelineCause(capacity: Capacity, id: string | null): Cause | undefined
   const used = capacity.used.get(`pipeline/${id}`) ?? 0
   if (used < limit) return undefined
   if (limit === 0) return { reason: 'pipeline-frozen', message: 'The pipeline is frozen: its concurrency is 0.' }
-  return { reason: 'pipeline-limit', message: `The pipeline runs ${used} of at most ${limit} builds.` }
+  return { reason: 'pipeline-limit', message: `The pipeline runs ${ofLimit(used, limit)}.` }
 }
 
 /** Returns why no build of the trigger can start now. Builds that were not started by a trigger of the pipeline have no such limit. */
@@ -186,7 +190,7 @@ function triggerCause(capacity: Capacity, { pipeline_id: id, trigger_name: trigg
   const limit = trigger === null ? Infinity : (capacity.triggers.get(key) ?? pipeline?.trigger_concurrency ?? Infinity)
   const used = capacity.used.get(key) ?? 0
   if (used < limit) return undefined
-  return { reason: 'trigger-limit', message: `The trigger ${trigger} runs ${used} of at most ${limit} builds.` }
+  return { reason: 'trigger-limit', message: `The trigger ${trigger} runs ${ofLimit(used, limit)}.` }
 }
 
 function branchCause(capacity: Capacity, { pipeline_id: id, branch }: LimitedBuild): Cause | undefined {
@@ -196,6 +200,6 @@ function branchCause(capacity: Capacity, { pipeline_id: id, branch }: LimitedBui
   if (used < limit) return undefined
   return {
     reason: 'branch-limit',
-    message: `${branch === null ? 'Builds without a branch run' : `The branch ${branch} runs`} ${used} of at most ${limit} builds. ${REASONS['branch-limit'].text}`,
+    message: `${branch === null ? 'Builds without a branch run' : `The branch ${branch} runs`} ${ofLimit(used, limit)}. ${REASONS['branch-limit'].text}`,
   }
 }

@@ -9,7 +9,7 @@ import { findAttempt, insertAttempt } from '../../store/builds/attempts.ts'
 import { listRuntimeStores } from '../../contexts/runtime-stores.ts'
 import { findBuildPlan, findBuildRequest, isVolumeInUse } from '../../store/builds/builds.ts'
 import { hasCarriedFacts } from '../../store/builds/events.ts'
-import type { AttemptRow } from '../../store/schema.ts'
+import type { AttemptRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertTask, newTask } from '../../store/runtimes/tasks.ts'
 import { hasWaiting, listWaitingGroups, lockGroup, type WaitingGroup } from '../../store/builds/waiting.ts'
@@ -19,7 +19,7 @@ import { fitSpec, readSpec } from './limits.ts'
 import { startableBuilds } from './start-order.ts'
 import { readRequest } from '../create/request.ts'
 import { blockingCause, countUsage, readCapacity, type ServedRuntime, type Capacity } from './capacity.ts'
-import { bootstrapSecret } from '../../identity/bootstrap-secret.ts'
+import { bootstrapSecret } from '../../identity/sessions/bootstrap-secret.ts'
 
 /** Maximum number of builds that get an attempt or a reason in one transaction. */
 const PAGE = 100

@@ -2,7 +2,7 @@
  * The order in which waiting builds start. Builds of a group (`WaitingGroup`) share all limits, so a group without capacity is skipped as a whole.
  * The cost of a pass depends on the number of groups, not of builds, and builds that cannot start are not read.
  */
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { lockGroup, type WaitingGroup } from '../../store/builds/waiting.ts'
 import { blockingCause, type Capacity } from './capacity.ts'

@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { MAX_USAGE_POINTS, MAX_USAGE_STEPS, type BuildUsage, type BuildUsageQuery } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { listUsageEvents } from '../../store/builds/usage-events.ts'
+import { listUsageEvents } from '../../store/builds/stats/usage-events.ts'
 import { UsageSeries } from './usage-series.ts'
 
 const EVENTS_PER_PAGE = 1_000

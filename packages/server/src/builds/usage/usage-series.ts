@@ -1,7 +1,7 @@
 /** The usage of one step in one attempt, from its events in order. Pure. */
 import { PhaseStart, STEP_PHASES, Usage, type StepUsage, type UsagePoint } from '@windlass/protocol'
 import { z } from 'zod'
-import type { EventRow } from '../../store/schema.ts'
+import type { EventRow } from '../../store/schema/schema.ts'
 
 type Event = Pick<EventRow, 'type' | 'at' | 'data'>
 type Phase = StepUsage['phases'][number]

@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { ELECT_TOPIC } from '../../builds/lifecycle/edit.ts'
 import { changedBuild } from '../../store/builds/builds.ts'
-import { DELIVERY_TOPIC } from '../../triggers/new-delivery.ts'
+import { GITLAB_TOPIC } from '../../gitlab-jobs/take-report.ts'
+import { DELIVERY_TOPIC } from '../../triggers/deliveries/new-delivery.ts'
 import type { AccountPlace } from './cursor.ts'
 import { openAccountReader, type PlaceCounts, type ReadChange } from './account-reader.ts'
 
@@ -27,6 +28,8 @@ export interface AccountChanges {
   /** Number of the latest change; 0 for none. */
   readonly last: number
   readonly counts: readonly PlaceCounts[]
+  /** Jobs of GitLab that run or wait; undefined if no manager of GitLab runners is known. */
+  readonly gitlabJobs: number | undefined
   /** Returns the number after which a reader with this cursor continues; undefined if changes since then may be missing. */
   numberAt(cursor: AccountPlace): number | undefined
   /** Returns the changes after a number; undefined if some of them are not kept any more. */
@@ -53,8 +56,8 @@ const MAX_CHANGES = 5_000
 /** Characters of JSON of the kept changes. */
 const MAX_KEPT = 16_777_216
 
-/** Topics that are woken when a runtime, an agent or a delivery changes. */
-const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC])
+/** Topics that are woken when a runtime, an agent, a delivery or a job of GitLab changes. */
+const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC, GITLAB_TOPIC])
 
 const loops = new WeakMap<App['store'], Loop>()
 
@@ -70,6 +73,7 @@ class Loop implements AccountChanges {
   readAt = 0
   last = 0
   counts: readonly PlaceCounts[] = []
+  gitlabJobs: number | undefined
   isOver = false
   /** All changes after this time are in `#kept`. */
   #since = 0
@@ -117,7 +121,9 @@ class Loop implements AccountChanges {
     const listening = this.#app.store.listen((topic) => this.#note(topic))
     try {
       this.#since = this.#app.clock.now()
-      this.counts = (await this.#reader.readAll()).counts
+      const { counts, gitlabJobs } = await this.#reader.readAll()
+      this.counts = counts
+      this.gitlabJobs = gitlabJobs
       this.readAt = this.#since
     } catch (error) {
       this.isOver = true
@@ -180,10 +186,11 @@ class Loop implements AccountChanges {
     this.#changed = new Set()
     this.#isReported = false
     const at = this.#app.clock.now()
-    const { changes, counts } = await (isFull ? this.#reader.readAll(changed) : this.#reader.readChanged(changed))
+    const { changes, counts, gitlabJobs } = await (isFull ? this.#reader.readAll(changed) : this.#reader.readChanged(changed))
     for (const change of changes) this.#keep({ ...change, at, number: (this.last += 1) })
-    const isNew = changes.length > 0 || !isEqual(counts, this.counts)
+    const isNew = changes.length > 0 || gitlabJobs !== this.gitlabJobs || !isEqual(counts, this.counts)
     this.counts = counts
+    this.gitlabJobs = gitlabJobs
     this.readAt = at
     if (isNew) for (const onChange of this.#readers) onChange()
   }

@@ -5,13 +5,14 @@ import { listShownAgents } from '../../agents/agents.ts'
 import type { App } from '../../app.ts'
 import { toApprovalItems } from '../../builds/list/list-approvals.ts'
 import { toItems } from '../../builds/list/list-builds.ts'
+import { countShownGitlabJobs, listGitlabJobPage } from '../../gitlab-jobs/show-jobs.ts'
 import type { Actor } from '../../identity/actor.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
-import { countLiveBuilds, countOpenApprovals, findBuilds, listNewestBuilds } from '../../store/builds/account-lists.ts'
+import { countLiveBuilds, countOpenApprovals, findBuilds, listNewestBuilds } from '../../store/builds/lists/account-lists.ts'
 import { listDecidedApprovals, listOpenApprovals } from '../../store/builds/approvals.ts'
 import { placeOf, type Place } from '../../store/places.ts'
-import type { BuildRow } from '../../store/schema.ts'
-import { listDeliveryPage } from '../../triggers/deliveries.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
+import { listDeliveryPage } from '../../triggers/deliveries/deliveries.ts'
 
 export interface ReadChange {
   readonly change: AccountChange
@@ -30,6 +31,8 @@ export interface PlaceCounts {
 export interface Read {
   readonly changes: readonly ReadChange[]
   readonly counts: readonly PlaceCounts[]
+  /** Jobs of GitLab that run or wait; undefined if no manager of GitLab runners is known. */
+  readonly gitlabJobs: number | undefined
 }
 
 /** Newest builds, deliveries and decisions that are compared although nothing was reported. */
@@ -67,6 +70,7 @@ export function openAccountReader(app: App): AccountReader {
     runtime: new Map(),
     agent: new Map(),
     delivery: new Map(),
+    'gitlab-job': new Map(),
   }
   /** Build -> the list form that was sent last, newest last. */
   const builds = new Map<string, { readonly json: string; readonly isLive: boolean; readonly place: Place }>()
@@ -151,6 +155,14 @@ export function openAccountReader(app: App): AccountReader {
     ]
   }
 
+  async function readGitlabJobs(): Promise<Pick<Read, 'changes' | 'gitlabJobs'>> {
+    const gitlabJobs = await countShownGitlabJobs(app)
+    if (gitlabJobs === undefined) return { changes: [], gitlabJobs }
+    const { items } = await listGitlabJobPage(app, { limit: NEWEST })
+    const entries = items.map((item): Entry => ({ id: item.id, change: { noun: 'gitlab-job', item } }))
+    return { changes: compare('gitlab-job', entries), gitlabJobs }
+  }
+
   function compare(noun: Exclude<Noun, 'build'>, entries: readonly Entry[]): ReadChange[] {
     const known = lists[noun]
     const next = new Map<string, string>()
@@ -161,7 +173,7 @@ export function openAccountReader(app: App): AccountReader {
       next.set(id, state)
       if (known.get(id) !== state) changes.push({ change, json, place })
     }
-    // The lists of deliveries and approvals end at a limit, so that only the others show what is gone.
+    // The lists of deliveries, approvals and jobs of GitLab end at a limit, so that only the others show what is gone.
     if (noun === 'runtime' || noun === 'agent')
       for (const id of known.keys()) if (!next.has(id)) changes.push(toGone(noun, id, undefined))
     lists[noun] = next
@@ -182,8 +194,9 @@ export function openAccountReader(app: App): AccountReader {
   }
 
   async function finish(changes: ReadChange[]): Promise<Read> {
-    changes.push(...(await readApprovals()), ...(await readInstallation()))
-    return { changes, counts: await readCounts() }
+    const ofGitlab = await readGitlabJobs()
+    changes.push(...(await readApprovals()), ...(await readInstallation()), ...ofGitlab.changes)
+    return { changes, counts: await readCounts(), gitlabJobs: ofGitlab.gitlabJobs }
   }
 
   return {
@@ -197,7 +210,7 @@ function toGone(of: Noun, id: string, place: Place | undefined): ReadChange {
   return { change, json: JSON.stringify(change), place }
 }
 
-/** Returns the JSON of an entry without the times of the last calls of agents, which change all the time. */
+/** Returns the JSON of an entry without the times of the last calls of agents and of the last reports about jobs, which change all the time. */
 function stateOf(json: string): string {
-  return json.replaceAll(/"lastSeenAt":\d+,?/g, '')
+  return json.replaceAll(/"(?:lastSeenAt|reportedAt)":\d+,?/g, '')
 }

@@ -1,4 +1,5 @@
 /** The topic of the account: changes of its lists and counts, as far as the caller may see them. */
+import { defined } from '@windlass/kit'
 import type { AccountChange, AccountCounts, Right, Scope } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { mayDecide } from '../../builds/list/list-approvals.ts'
@@ -22,6 +23,7 @@ const RIGHTS_OF = {
   runtime: { right: 'see-runners', scope: 'runtime:read' },
   agent: { right: 'see-runners', scope: 'agent:read' },
   delivery: { right: 'see-pipelines', scope: 'pipeline:read' },
+  'gitlab-job': { right: 'see-gitlab-jobs', scope: 'gitlab-job:read' },
 } as const satisfies Record<string, { right: Right; scope: Scope }>
 
 export interface AccountSource extends Source, Disposable {
@@ -54,7 +56,7 @@ export function openAccountSource(app: App, { actor, cursor, onChange }: Account
   }
 
   async function sendCounts(send: Send): Promise<void> {
-    const own = sumCounts(changes.counts, actor)
+    const own = sumCounts(changes, actor)
     const json = JSON.stringify(own)
     if (json === counts) return
     counts = json
@@ -116,8 +118,11 @@ function showChange({ change, place = NO_PLACE }: Change, actor: Actor): Account
   return { ...change, item: { ...change.item, waiting } }
 }
 
-/** Adds the counts of the builds that the caller may see. */
-function sumCounts(all: readonly PlaceCounts[], actor: Actor): AccountCounts {
+/** Adds the counts of the builds that the caller may see, and of the jobs of GitLab. */
+function sumCounts(
+  { counts: all, gitlabJobs }: { readonly counts: readonly PlaceCounts[]; readonly gitlabJobs: number | undefined },
+  actor: Actor,
+): AccountCounts {
   const builds: AccountCounts['builds'] = {}
   let approvals = 0
   for (const { place, counts } of all) {
@@ -126,5 +131,5 @@ function sumCounts(all: readonly PlaceCounts[], actor: Actor): AccountCounts {
       builds[status] = (builds[status] ?? 0) + count
     approvals += counts.approvals
   }
-  return { builds, approvals }
+  return { builds, approvals, ...(mayDo(actor, RIGHTS_OF['gitlab-job'], NO_PLACE) && defined({ gitlabJobs })) }
 }

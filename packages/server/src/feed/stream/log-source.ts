@@ -3,7 +3,7 @@ import { MAX_UNREAD_LOG_BYTES, type StreamTopic } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { feedTopic } from '../../builds/lifecycle/edit.ts'
 import { findAttempt, isLiveAttempt } from '../../store/builds/attempts.ts'
-import { findStreamEnd } from '../../store/builds/streams.ts'
+import { findStreamEnd } from '../../store/builds/logs/streams.ts'
 import { readFollowed } from '../follow.ts'
 import { UNTIL_WOKEN, type Source } from './source.ts'
 

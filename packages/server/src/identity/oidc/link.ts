@@ -1,9 +1,9 @@
 /** The subject of the provider as which a user signs in. */
 import { fault } from '@windlass/kit'
 import type { App } from '../../app.ts'
-import { deleteIdentities, findIdentity, replaceIdentity } from '../../store/account/identities.ts'
-import { findUser } from '../../store/account/users.ts'
-import type { UserRow } from '../../store/user-schema.ts'
+import { deleteIdentities, findIdentity, replaceIdentity } from '../../store/access/identities.ts'
+import { findUser } from '../../store/access/users.ts'
+import type { UserRow } from '../../store/schema/user-schema.ts'
 import type { Tx } from '../../store/store.ts'
 import type { OidcProvider } from './provider.ts'
 

@@ -4,7 +4,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { readCookie } from '../session-cookie.ts'
+import { readCookie } from '../sessions/session-cookie.ts'
 
 /** Time in which the user must sign in at the provider. Milliseconds. */
 const LOGIN_MS = 10 * 60_000

@@ -4,7 +4,7 @@
  */
 import { defined } from '@windlass/kit'
 import type { GitFactsInput } from '@windlass/protocol'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 
 interface Facts {
   readonly build: Pick<

@@ -8,7 +8,7 @@ import type { App } from '../../app.ts'
 import { signingKeyPlace } from '../../secrets/places.ts'
 import { lockAccount } from '../../store/account/accounts.ts'
 import { deleteSigningKeys, insertSigningKey, listSigningKeys } from '../../store/account/signing-keys.ts'
-import type { SigningKeyRow } from '../../store/user-schema.ts'
+import type { SigningKeyRow } from '../../store/schema/user-schema.ts'
 
 /** RS256, because some clouds accept no other algorithm. */
 export const ALGORITHM = 'RS256'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { systemClock } from '@windlass/kit'
 import { expect, onTestFinished, test } from 'vitest'
-import { s3Storage, type LogStorage } from '../storage.ts'
+import { s3Storage, type LogStorage } from '../objects/storage.ts'
 import { parseS3Url } from './address.ts'
 import { openS3, type S3Limits } from './client.ts'
 

@@ -1,7 +1,7 @@
 /** Log objects in a bucket of S3 or a compatible store. */
 import { elementsOf, textOf } from '@windlass/cloud'
 import { defined, fault, isFault } from '@windlass/kit'
-import { requireObjectKey, type Objects } from '../objects.ts'
+import { requireObjectKey, type Objects } from '../objects/objects.ts'
 import { keyOf } from './address.ts'
 import { S3Error, type S3 } from './client.ts'
 import { getObject, sizeOf } from './get-object.ts'

@@ -1,5 +1,5 @@
 import { visibleText } from '@windlass/ansi'
-import { countNewlines, NEWLINE } from '../newlines.ts'
+import { countNewlines, NEWLINE } from '../text/newlines.ts'
 import type { Finder, Found } from './finder.ts'
 
 /** Matches of all streams of one search. */

@@ -1,5 +1,5 @@
 import { charBoundary } from '@windlass/ansi'
-import { NEWLINE } from '../newlines.ts'
+import { NEWLINE } from './newlines.ts'
 
 /** Minimum size of a block, except the last one. Bytes. */
 const BLOCK_BYTES = 65_536

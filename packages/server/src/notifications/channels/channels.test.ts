@@ -15,7 +15,7 @@ const notice: Notice = {
   title: 'Build 42 of shop/app failed',
   about: 'branch <!channel> & *bold* [x](https://evil.test) · started by mira',
   details: ['Step "test" failed: <https://evil.test|click> & more'],
-  url: 'https://ci.test/v1/builds/1',
+  url: 'https://ci.test/builds/1',
 }
 
 const call = (): { headers: Readonly<Record<string, string>>; body?: string } =>
@@ -46,7 +46,7 @@ test('Slack gets blocks and a fallback text in which users can neither mention p
   expect(message.text).toContain('&lt;https://evil.test|click&gt; &amp; more')
   expect(message.blocks[0]?.text).toEqual({
     type: 'mrkdwn',
-    text: '*<https://ci.test/v1/builds/1|Build 42 of shop/app failed>*',
+    text: '*<https://ci.test/builds/1|Build 42 of shop/app failed>*',
   })
   const others = message.blocks
     .slice(1)

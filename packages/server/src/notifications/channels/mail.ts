@@ -6,7 +6,7 @@ import type { Sent } from '../../outbox/sender.ts'
 import { mailServerPlace } from '../../secrets/places.ts'
 import type { Vault } from '../../secrets/vault.ts'
 import { findMailServer } from '../../store/notifications.ts'
-import type { MailServerRow } from '../../store/schema.ts'
+import type { MailServerRow } from '../../store/schema/schema.ts'
 import { oneLine, type Notice } from '../notice.ts'
 
 /** Limits of one mail, which together stay below the time that a message is held. Milliseconds. */

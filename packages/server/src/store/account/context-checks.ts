@@ -1,5 +1,5 @@
 /** The last checks of contexts. */
-import type { ContextCheckRow } from '../schema.ts'
+import type { ContextCheckRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 type Request = Omit<ContextCheckRow, 'state' | 'message' | 'result'>

@@ -1,4 +1,4 @@
-import type { ContextRow } from '../schema.ts'
+import type { ContextRow } from '../schema/schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

@@ -1,4 +1,4 @@
-import type { ReplyRow } from '../schema.ts'
+import type { ReplyRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export interface ReplyKey {

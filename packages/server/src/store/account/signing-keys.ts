@@ -1,4 +1,4 @@
-import type { SigningKeyRow } from '../user-schema.ts'
+import type { SigningKeyRow } from '../schema/user-schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Lists the keys in the order in which they sign. */

@@ -1,4 +1,4 @@
-import type { AnnotationRow } from '../schema.ts'
+import type { AnnotationRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** The entity that annotations belong to. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { LIVE_BUILD_STATUSES } from './builds.ts'
-import type { ApprovalRow, BuildPlanRow, BuildRow } from '../schema.ts'
+import type { ApprovalRow, BuildPlanRow, BuildRow } from '../schema/schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'

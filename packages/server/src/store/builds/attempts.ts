@@ -1,6 +1,6 @@
 import type { AttemptStatus } from '@windlass/plan'
 import { sql } from 'kysely'
-import type { AttemptRow, BuildRow } from '../schema.ts'
+import type { AttemptRow, BuildRow } from '../schema/schema.ts'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

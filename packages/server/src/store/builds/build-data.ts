@@ -1,5 +1,5 @@
 /** Data that clients store with a build. */
-import type { BuildDataRow } from '../schema.ts'
+import type { BuildDataRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Lists the items of a build, oldest first, without their data. */

@@ -1,7 +1,7 @@
 import { BUILD_STATUSES, FINAL_BUILD_STATUSES, type BuildStatus, type Trigger } from '@windlass/plan'
 import { sql } from 'kysely'
 import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
-import type { BuildPlanRow, BuildRow } from '../schema.ts'
+import type { BuildPlanRow, BuildRow } from '../schema/schema.ts'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from '@windlass/protocol'
-import type { CommandRow } from '../schema.ts'
+import type { CommandRow } from '../schema/schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

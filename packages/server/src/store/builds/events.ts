@@ -1,7 +1,7 @@
 import { STEP_FACTS } from '@windlass/plan'
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { AttemptRow, ChunkRow, EventRow } from '../schema.ts'
+import type { AttemptRow, ChunkRow, EventRow } from '../schema/schema.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

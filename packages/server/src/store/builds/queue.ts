@@ -1,6 +1,6 @@
 /** Reads waiting builds and the builds that hold their limits, for views. The election has its own statements in `waiting.ts`. */
 import { sql } from 'kysely'
-import type { BuildRow } from '../schema.ts'
+import type { BuildRow } from '../schema/schema.ts'
 import type { Query } from '../store.ts'
 import { LIVE_ATTEMPT_STATUSES } from './attempts.ts'
 import { selectQueued, selectWaiting } from './waiting.ts'

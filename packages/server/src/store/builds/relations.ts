@@ -1,5 +1,5 @@
 /** Builds that belong to a build: by its steps, by repetition, or by branch. */
-import type { BuildRow } from '../schema.ts'
+import type { BuildRow } from '../schema/schema.ts'
 import type { Query } from '../store.ts'
 import { BUILD_PLACE, withinPlaces, type Places } from '../places.ts'
 

@@ -1,4 +1,4 @@
-import type { TerminalPartRow, TerminalRow } from '../schema.ts'
+import type { TerminalPartRow, TerminalRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Returns the topic that both sides of a terminal watch. */

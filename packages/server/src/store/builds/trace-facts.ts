@@ -1,5 +1,5 @@
 /** The rows from which the trace of a build is made. */
-import type { AttemptRow, BuildRow, EventRow } from '../schema.ts'
+import type { AttemptRow, BuildRow, EventRow } from '../schema/schema.ts'
 import type { Query } from '../store.ts'
 import { listAttempts } from './attempts.ts'
 

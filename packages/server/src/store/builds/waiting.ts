@@ -4,7 +4,7 @@
  */
 import type { BuildStatus, Reason } from '@windlass/plan'
 import { sql } from 'kysely'
-import type { BuildRow } from '../schema.ts'
+import type { BuildRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 const PENDING = sql.lit('pending' as const)

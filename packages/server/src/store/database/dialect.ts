@@ -27,7 +27,7 @@ import {
   unlimitedOptions,
   type DatabaseLimits,
 } from './postgres-pool.ts'
-import type { Schema } from '../schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { clearCopies, fetchRows, readCopy, readTransaction, streamRows, type Row, type Snapshot } from './snapshot.ts'
 import { openSqlite, type OpenSqlite } from './sqlite.ts'
 

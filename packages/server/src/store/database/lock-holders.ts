@@ -1,6 +1,6 @@
 /** Whose locks a migration waits for, on PostgreSQL. */
 import { sql, type Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { MIGRATION_NAME } from './postgres-pool.ts'
 
 /** A transaction with a lock that a migration waits for. */

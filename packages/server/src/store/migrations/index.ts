@@ -56,6 +56,9 @@ import { contextAuthor } from './074-context-author.ts'
 import { buildData } from './076-build-data.ts'
 import { terminalOutput } from './077-terminal-output.ts'
 import { contextChecks } from './078-context-checks.ts'
+import { gitlabJobs } from './079-gitlab-jobs.ts'
+import { tunnels } from './080-tunnels.ts'
+import { documentFiles } from './081-document-files.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -116,4 +119,7 @@ export const migrations: Record<string, Migration> = {
   '076-build-data': buildData,
   '077-terminal-output': terminalOutput,
   '078-context-checks': contextChecks,
+  '079-gitlab-jobs': gitlabJobs,
+  '080-tunnels': tunnels,
+  '081-document-files': documentFiles,
 }

@@ -1,5 +1,5 @@
 /** The last reports of the checks of agents. */
-import type { AgentCheckRow } from '../schema.ts'
+import type { AgentCheckRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Replaces the report of the same agent and source. */

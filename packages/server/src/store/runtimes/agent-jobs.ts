@@ -2,7 +2,7 @@
 import { newId } from '@windlass/kit'
 import { sql } from 'kysely'
 import { prepared, preparedOne } from '../database/prepared.ts'
-import type { AgentJobRow } from '../schema.ts'
+import type { AgentJobRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 import { taskTopic } from './tasks.ts'
 

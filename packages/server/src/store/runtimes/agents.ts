@@ -1,4 +1,4 @@
-import type { AgentRow } from '../schema.ts'
+import type { AgentRow } from '../schema/schema.ts'
 import { preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 import { deleteReportsOf } from './disks.ts'

@@ -1,4 +1,4 @@
-import type { ClusterObjectRow, MonitorRow } from '../schema.ts'
+import type { ClusterObjectRow, MonitorRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Identifies a monitor. A cluster has at most one. */

@@ -1,7 +1,7 @@
 /** Disks of builds, as agents report them. */
 import { sql } from 'kysely'
 import type { DiskState } from '@windlass/protocol'
-import type { DiskRow } from '../schema.ts'
+import type { DiskRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Locks and returns the disks of an agent, also those that are gone, and disks of other agents with one of these uids. */

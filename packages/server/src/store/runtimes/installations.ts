@@ -1,4 +1,4 @@
-import type { InstallationRow } from '../schema.ts'
+import type { InstallationRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertInstallation(tx: Tx, row: InstallationRow): Promise<void> {

@@ -1,5 +1,5 @@
 /** Tasks for agents of protocol v1, which get one object per task. */
-import type { ObjectTaskRow } from '../schema.ts'
+import type { ObjectTaskRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertObjectTasks(tx: Tx, rows: readonly ObjectTaskRow[]): Promise<void> {

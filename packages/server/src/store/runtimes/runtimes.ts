@@ -1,4 +1,4 @@
-import type { BaseLayerRow, RuntimeRow, RuntimeVersionRow } from '../schema.ts'
+import type { BaseLayerRow, RuntimeRow, RuntimeVersionRow } from '../schema/schema.ts'
 import { preparedOne } from '../database/prepared.ts'
 import type { LimitReader, Query, Tx } from '../store.ts'
 

@@ -1,7 +1,7 @@
 /** Tasks of agents. */
 import { newId } from '@windlass/kit'
 import { sql, type ExpressionBuilder } from 'kysely'
-import type { Schema, TaskRow } from '../schema.ts'
+import type { Schema, TaskRow } from '../schema/schema.ts'
 import { prepared, preparedOne, preparedWrite } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

@@ -1,5 +1,5 @@
 import type { TriggerKind } from '@windlass/plan'
-import type { WarmPairRow } from '../schema.ts'
+import type { WarmPairRow } from '../schema/schema.ts'
 import { preparedOne } from '../database/prepared.ts'
 import type { Query, Tx } from '../store.ts'
 

@@ -1,4 +1,4 @@
-import type { BranchHeadRow, PolledRepoRow } from '../schema.ts'
+import type { BranchHeadRow, PolledRepoRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export type RepoOfWebhook = Pick<PolledRepoRow, 'webhook_id' | 'repo'>

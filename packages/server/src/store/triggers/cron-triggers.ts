@@ -1,4 +1,4 @@
-import type { CronTriggerRow } from '../schema.ts'
+import type { CronTriggerRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 import { splitTriggerName, type TriggerPage } from './triggers.ts'
 import { withinPlaces } from '../places.ts'

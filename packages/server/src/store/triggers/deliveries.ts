@@ -1,5 +1,5 @@
 import { FORGES, REGISTRIES } from '@windlass/protocol'
-import type { DeliveryRow, FiringRow, PipelineRow, Sender } from '../schema.ts'
+import type { DeliveryRow, FiringRow, PipelineRow, Sender } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 import { withinPlaces, type Places } from '../places.ts'
 

@@ -1,4 +1,4 @@
-import type { PullRequestRow } from '../schema.ts'
+import type { PullRequestRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export interface PullRequestFilter {

@@ -1,4 +1,4 @@
-import type { PipelineTriggerRow } from '../schema.ts'
+import type { PipelineTriggerRow } from '../schema/schema.ts'
 import type { LimitReader, Query, Tx } from '../store.ts'
 import { withinPlaces, type Places } from '../places.ts'
 

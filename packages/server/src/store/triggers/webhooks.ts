@@ -1,4 +1,4 @@
-import type { WebhookRow } from '../schema.ts'
+import type { WebhookRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 export async function insertWebhook(tx: Tx, webhook: WebhookRow): Promise<void> {

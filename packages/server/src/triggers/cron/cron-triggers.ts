@@ -9,7 +9,7 @@ import { describeChanges } from '../../audit/describe-changes.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../../pipelines/pipeline-use.ts'
-import type { CronTriggerRow, PipelineRow } from '../../store/schema.ts'
+import type { CronTriggerRow, PipelineRow } from '../../store/schema/schema.ts'
 import type { Query, Tx, Within } from '../../store/store.ts'
 import {
   deleteCronTriggers,

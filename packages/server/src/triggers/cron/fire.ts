@@ -2,6 +2,7 @@
  * Builds of cron triggers. The transaction that inserts the build also moves the trigger to its next time, if it is still at the time of the build. Of several
  * servers one succeeds. Times that passed while no server ran are one build.
  */
+import { splitRepo } from '@windlass/forges'
 import { attempt, defined, isFault, ticks } from '@windlass/kit'
 import { nextTick } from '@windlass/plan/schedule'
 import { BuildInput, CronTrigger, GitTrigger } from '@windlass/protocol'
@@ -9,9 +10,8 @@ import type { z } from 'zod'
 import type { App } from '../../app.ts'
 import { createBuild } from '../../builds/create/create.ts'
 import { requireSpace } from '../../builds/schedule/disk-space.ts'
-import { splitRepo } from '../../forges/fields.ts'
 import { isTransient } from '../../store/database/transient.ts'
-import type { CronTriggerRow } from '../../store/schema.ts'
+import type { CronTriggerRow } from '../../store/schema/schema.ts'
 import { advanceCronTrigger, listDueCronTriggers } from '../../store/triggers/cron-triggers.ts'
 import { findTriggerOf } from '../../store/triggers/triggers.ts'
 import { toMachine, toOverrides } from '../build-input.ts'

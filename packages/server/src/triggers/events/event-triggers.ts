@@ -7,7 +7,7 @@ import { noteDetail } from '../../audit/call.ts'
 import { describeChanges } from '../../audit/describe-changes.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import type { AuthorizePipeline } from '../../pipelines/pipeline-use.ts'
-import type { EventTriggerRow, PipelineRow } from '../../store/schema.ts'
+import type { EventTriggerRow, PipelineRow } from '../../store/schema/schema.ts'
 import type { Query, Tx, Within } from '../../store/store.ts'
 import {
   deleteEventTriggers,

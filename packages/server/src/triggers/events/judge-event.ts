@@ -2,8 +2,8 @@
 import { PatternError } from '@windlass/plan'
 import type { EventTrigger, RuleResult } from '@windlass/protocol'
 import type { Artifact } from '../../registries/artifact.ts'
-import type { BuildRow } from '../../store/schema.ts'
-import { matchesFilter } from '../filter.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
+import { matchesFilter } from '../rules/filter.ts'
 
 /** Maximum number of builds that start one another by triggers on their ends. A cycle of pipelines stops there. */
 export const MAX_DEPTH = 10

@@ -2,7 +2,7 @@
 import { isRecord } from '@windlass/kit/json'
 import { PatternError } from '@windlass/plan'
 import { EVENT_TRIGGER_TYPES, EventTrigger } from '@windlass/protocol'
-import { checkFilter } from '../filter.ts'
+import { checkFilter } from '../rules/filter.ts'
 import { explain, MAX_TRIGGERS, normalize, type TriggerProblem } from '../read-triggers.ts'
 
 export interface ReadEventTriggers {

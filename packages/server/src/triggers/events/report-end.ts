@@ -1,11 +1,11 @@
 /** The end of a build as an event, in the same inbox as the calls of webhooks. It is stored in the transaction that ends the build. */
 import { newId } from '@windlass/kit'
 import { isFinalBuild } from '@windlass/plan'
-import type { BuildRow } from '../../store/schema.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertDelivery } from '../../store/triggers/deliveries.ts'
 import { hasBuildTrigger } from '../../store/triggers/event-triggers.ts'
-import { DELIVERY_TOPIC, newDelivery } from '../new-delivery.ts'
+import { DELIVERY_TOPIC, newDelivery } from '../deliveries/new-delivery.ts'
 
 interface EndedBuild {
   readonly tx: Tx

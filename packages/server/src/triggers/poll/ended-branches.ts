@@ -1,6 +1,6 @@
 /** Branches that end without a call: polling reports them once two lists, a period apart, lack them. */
 import type { App } from '../../app.ts'
-import type { BranchHeadRow, PolledRepoRow, WebhookRow } from '../../store/schema.ts'
+import type { BranchHeadRow, PolledRepoRow, WebhookRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { deleteBranchHead, saveBranchHead } from '../../store/triggers/branch-heads.ts'
 import { hasDeliveryOfBranch, hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'

@@ -1,10 +1,10 @@
 /** Deliveries of what polling found. */
 import { newId } from '@windlass/kit'
 import type { App } from '../../app.ts'
-import type { PolledRepoRow, WebhookRow } from '../../store/schema.ts'
+import type { PolledRepoRow, WebhookRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { insertDelivery } from '../../store/triggers/deliveries.ts'
-import { DELIVERY_TOPIC, newDelivery } from '../new-delivery.ts'
+import { DELIVERY_TOPIC, newDelivery } from '../deliveries/new-delivery.ts'
 
 interface Found {
   readonly webhook: WebhookRow

@@ -2,11 +2,11 @@
  * Finds pushes and ends of branches that no call reported, for example because the server was away for longer than the forge repeats its calls: the branches of each repository are
  * listed, and a head that changed since the last list, without a call, becomes a delivery like that of a call.
  */
+import type { BranchHead, CommitFacts } from '@windlass/forges'
 import { attempt, ticks } from '@windlass/kit'
 import type { App } from '../../app.ts'
-import { askAll, askOne, openAccess, type Asked, type ForgeAccess, type ForgeProblem } from '../../forges/api/ask.ts'
-import type { BranchHead, CommitFacts } from '../../forges/api/forge-api.ts'
-import type { BranchHeadRow, PolledRepoRow, WebhookRow } from '../../store/schema.ts'
+import { askAll, askOne, openAccess, type Asked, type ForgeAccess, type ForgeProblem } from '../../forges/ask.ts'
+import type { BranchHeadRow, PolledRepoRow, WebhookRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import {
   listBranchHeads,
@@ -18,7 +18,7 @@ import {
 } from '../../store/triggers/branch-heads.ts'
 import { hasDeliveryOfBranch, hasDeliveryOfHead } from '../../store/triggers/deliveries.ts'
 import { findWebhookById } from '../../store/triggers/webhooks.ts'
-import { isForgeWebhook } from '../accepts.ts'
+import { isForgeWebhook } from '../rules/accepts.ts'
 import { noteMissing } from './ended-branches.ts'
 import { insertPolled } from './insert-polled.ts'
 import { choosePolledRepos } from './polled-repos.ts'

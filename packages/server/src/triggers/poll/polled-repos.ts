@@ -1,11 +1,11 @@
 /** Which repositories are polled: those whose pushes or ends of branches a trigger accepts from a webhook with a Git context. */
 import { GitTrigger, type EventName } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import type { PolledRepoRow } from '../../store/schema.ts'
+import type { PolledRepoRow } from '../../store/schema/schema.ts'
 import { deletePolledRepo, insertPolledRepo, listPolledRepos } from '../../store/triggers/branch-heads.ts'
 import { listAllTriggers } from '../../store/triggers/triggers.ts'
 import { listPollingWebhooks } from '../../store/triggers/webhooks.ts'
-import { accepts, isForgeWebhook } from '../accepts.ts'
+import { accepts, isForgeWebhook } from '../rules/accepts.ts'
 
 const PUSHES: readonly EventName[] = ['push', 'push.heads', 'push.newBranch', 'push.deleteBranch']
 

@@ -1,5 +1,5 @@
-import type { BranchHead } from '../../forges/api/forge-api.ts'
-import type { BranchHeadRow } from '../../store/schema.ts'
+import type { BranchHead } from '@windlass/forges'
+import type { BranchHeadRow } from '../../store/schema/schema.ts'
 
 /** The commit that a branch has before its first push, in the bodies of GitHub. */
 const NO_COMMIT = '0'.repeat(40)

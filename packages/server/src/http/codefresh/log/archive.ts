@@ -6,10 +6,10 @@ import type { App } from '../../../app.ts'
 import { feedTopic } from '../../../builds/lifecycle/edit.ts'
 import { requireFound } from '../../../builds/lifecycle/require-found.ts'
 import { openOutlet, type Outlet } from '../../../feed/event-stream.ts'
-import type { ChunkPart } from '../../../logs/read-ahead.ts'
+import type { ChunkPart } from '../../../logs/objects/read-ahead.ts'
 import { findBuild } from '../../../store/builds/builds.ts'
-import { listStreamChunks, listStreams } from '../../../store/builds/streams.ts'
-import type { BuildRow, ChunkRow, StreamRow } from '../../../store/schema.ts'
+import { listStreamChunks, listStreams } from '../../../store/builds/logs/streams.ts'
+import type { BuildRow, ChunkRow, StreamRow } from '../../../store/schema/schema.ts'
 import { END_STEP, endLines, openLineSplitter, stepNameOf } from './log-lines.ts'
 
 /** Interval of the spaces that keep the connection of a running build open. They are legal before a JSON document. Milliseconds. */

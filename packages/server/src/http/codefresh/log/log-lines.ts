@@ -4,7 +4,7 @@
  */
 import { isFinalBuild } from '@windlass/plan'
 import { isTerminalStream, serviceStream, stepStream, SYSTEM_STREAM, type FeedItem } from '@windlass/protocol'
-import type { BuildRow } from '../../../store/schema.ts'
+import type { BuildRow } from '../../../store/schema/schema.ts'
 
 export interface LogStep {
   /** Sorts in the order of the steps. Not a bare number, which clients turn into an array index. */

@@ -1,0 +1,102 @@
+/** Routes of GitOps runtimes, their tokens and tunnels. The shapes are documented in `protocol/gitops.ts`. */
+import {
+  GitopsAccess,
+  GitopsAccessQuestion,
+  GitopsRuntimeName,
+  GitopsToken,
+  GitopsTokenCreated,
+  page,
+  Tunnel,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../../app.ts'
+import { describeAccess } from '../../../gitops/access.ts'
+import { disconnectTunnel, listShownTunnels, showTunnel } from '../../../gitops/registry.ts'
+import { createGitopsToken, deleteToken, listTokens, removeGitopsRuntime } from '../../../gitops/runtimes.ts'
+import { nameOf } from '../../../identity/actor.ts'
+import { created, done, ok, route, type Route } from '../../route.ts'
+
+const ByRuntime = z.object({ runtime: z.string().min(1).max(100) })
+const NewRuntime = z.object({ runtime: GitopsRuntimeName })
+const ByToken = ByRuntime.extend({ id: z.string().min(1).max(100) })
+
+export function gitopsRoutes(app: App): Route[] {
+  return [
+    route('GET', '/v1/tunnels', {
+      summary: 'List the tunnels of GitOps runtimes, by name',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      replies: { 200: page(Tunnel) },
+      handle: async () => ok({ items: await listShownTunnels(app) }),
+    }),
+    route('GET', '/v1/tunnels/{runtime}', {
+      summary: 'Show the tunnel of a GitOps runtime',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      params: ByRuntime,
+      replies: { 200: Tunnel },
+      handle: async ({ params }) => ok(await showTunnel(app, params.runtime)),
+    }),
+    route('POST', '/v1/tunnels/{runtime}/disconnect', {
+      summary: 'End the connection of a GitOps runtime; its client connects again a minute later',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      params: ByRuntime,
+      replies: { 200: Tunnel },
+      handle: async ({ params }) => ok(await disconnectTunnel(app, params.runtime)),
+    }),
+    route('DELETE', '/v1/gitops-runtimes/{runtime}', {
+      summary: 'Delete a GitOps runtime with its tokens, and end its connection',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      params: ByRuntime,
+      replies: { 204: 'nothing' },
+      async handle({ params }) {
+        await removeGitopsRuntime(app, params.runtime)
+        return done
+      },
+    }),
+    route('POST', '/v1/gitops-runtimes/{runtime}/access', {
+      summary: 'Show what the caller may do at a GitOps runtime; its app-proxy calls this with the token of its caller',
+      allow: 'signed-in',
+      scope: 'gitops:read',
+      unaudited: 'It changes nothing: the token of the runtime is in the body, so that no log has it.',
+      params: NewRuntime,
+      body: GitopsAccessQuestion,
+      maxBodyBytes: 4_096,
+      replies: { 200: GitopsAccess },
+      handle: async ({ params, body, actor }) =>
+        ok(await describeAccess(app, actor, { runtime: params.runtime, runtimeToken: body.runtimeToken })),
+    }),
+    route('GET', '/v1/gitops-runtimes/{runtime}/tokens', {
+      summary: 'List the tokens of a GitOps runtime',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      params: ByRuntime,
+      replies: { 200: page(GitopsToken) },
+      handle: async ({ params }) => ok({ items: await listTokens(app, params.runtime) }),
+    }),
+    route('POST', '/v1/gitops-runtimes/{runtime}/tokens', {
+      summary: 'Create a token of a GitOps runtime, and the runtime if it does not exist',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      params: NewRuntime,
+      replies: { 201: GitopsTokenCreated },
+      handle: async ({ params, actor, settle }) =>
+        created(
+          await createGitopsToken(app, { runtime: params.runtime, by: nameOf(actor) }, (tx, token) => settle(tx, created(token))),
+        ),
+    }),
+    route('DELETE', '/v1/gitops-runtimes/{runtime}/tokens/{id}', {
+      summary: 'Delete a token of a GitOps runtime; a connection that uses it ends',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      params: ByToken,
+      replies: { 204: 'nothing' },
+      async handle({ params }) {
+        await deleteToken(app, params.runtime, params.id)
+        return done
+      },
+    }),
+  ]
+}
