@@ -1,6 +1,6 @@
 /** Runtimes of which each has another cause why its builds do not run as they should, made through the API of agents. */
 import type { ApiClient } from '@windlass/client'
-import { helloAgent, startEngine, type TestAgent } from '../../../packages/server/test/support/fake-agent.ts'
+import { claimStart, helloAgent, startEngine, type TestAgent } from '../../../packages/server/test/support/fakes/fake-agent.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 
 const MINUTE_MS = 60_000
@@ -16,6 +16,9 @@ export const PATIENT = {
     engineSilentMs: PATIENCE_MS,
   },
 }
+
+/** Options of a server whose agent calls only while builds are started. Its silence must not become the reason why others wait. */
+export const CONNECTED = { timings: { agentLeaseMs: PATIENCE_MS } }
 
 interface Served {
   readonly name: string
@@ -41,8 +44,7 @@ export async function silenceAgent({ server }: HttpScene, name: string, minutes:
 export async function fillRuntime(scene: HttpScene, name: string, waiting: number): Promise<void> {
   const { agent } = await serveRuntime(scene, name, { capacity: 1 })
   await scene.submit({ runtime: name, branch: 'main' })
-  const [task] = await agent.claim()
-  if (task?.kind !== 'start-attempt') throw new Error(`no build of ${name} was started`)
+  const task = await claimStart(agent)
   const engine = await startEngine(scene.server.url, task)
   await agent.report(task, 'done')
   await engine.event({ type: 'attempt.started', engineVersion: '0', docker: { version: '0', api: '1.45' }, volumeKept: true })
@@ -91,7 +93,7 @@ export async function seedCauses(scene: HttpScene): Promise<Readonly<Record<stri
   await serveRuntime(scene, 'older')
   return {
     ...Object.fromEntries([...Object.entries(WAITS), ...Object.entries(REJECTIONS)].map(([name, [, , text]]) => [name, text])),
-    silent: /^Agent "agent-silent" has been silent for 15 min\.$/,
+    silent: /^Agent "agent-silent" has been silent for 1[5-9] min\.$/,
     new: /^Agent "agent-new" has never connected\.$/,
     nobody: /^No agent serves the runtime\.$/,
     deleted: /^Agent "agent-deleted" does not exist\.$/,
@@ -108,9 +110,7 @@ async function removeItsAgent(admin: ApiClient, scene: HttpScene): Promise<void>
 async function startOn(scene: HttpScene, name: string) {
   const { agent } = await serveRuntime(scene, name)
   await scene.submit({ runtime: name })
-  const [task] = await agent.claim()
-  if (task?.kind !== 'start-attempt') throw new Error(`no build of ${name} was started`)
-  return { agent, task }
+  return { agent, task: await claimStart(agent) }
 }
 
 /** Stores samples of the last day, as the server takes them every five minutes. */

@@ -1,7 +1,7 @@
 /** A pipeline with triggers and a delivery, contexts, people and records, for tests that visit these screens. */
 import type { Delivery } from '@windlass/protocol'
 import { HELLO, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
-import { githubPush } from '../../../packages/server/test/support/payloads.ts'
+import { githubPush } from '../../../packages/server/test/support/payloads/payloads.ts'
 import { deliverEvent } from './forge-calls.ts'
 
 export interface Inbox {
@@ -60,6 +60,7 @@ export async function seedInbox(scene: HttpScene, texts: readonly string[] = ['F
       `/pipelines/${pipeline}/-/triggers`,
       `/pipelines/${pipeline}/-/triggers?new=git`,
       `/pipelines/${pipeline}/-/triggers?new=cron`,
+      `/pipelines/${pipeline}/-/triggers?new=event`,
       `/pipelines/${pipeline}/-/triggers?test=1`,
       '/contexts',
       `/contexts/${context}`,

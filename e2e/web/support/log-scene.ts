@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { build } from 'vite'
-import { sharedChromium } from './chromium.ts'
+import { LONGEST_MS, sharedChromium } from './chromium.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 
 const POLICY =
@@ -64,6 +64,7 @@ export async function openLogScene(): Promise<LogScene> {
     async open({ build: id, stream = 'step/hello', attempt = 1, live = false, hash = '' }, { dark = false } = {}) {
       const context = await browser.newContext({ viewport: { width: 1920, height: 1080 }, colorScheme: dark ? 'dark' : 'light' })
       contexts.push(context)
+      context.setDefaultTimeout(LONGEST_MS)
       const page = await context.newPage()
       page.on('pageerror', (error) => errors.push(error.message))
       page.on('console', (message) => {

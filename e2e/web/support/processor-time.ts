@@ -14,3 +14,15 @@ export async function processorTime(page: Page, run: () => Promise<void>): Promi
   await session.detach()
   return after - before
 }
+
+const TRIES = 5
+
+/**
+ * Runs until it computes for less than `limitMs`, and returns the least time. Other work that shares the core and its caches makes the same computation
+ * slower, and never faster. Milliseconds.
+ */
+export async function leastProcessorTime(page: Page, limitMs: number, run: () => Promise<void>): Promise<number> {
+  let least = Infinity
+  for (let tries = 0; tries < TRIES && least >= limitMs; tries += 1) least = Math.min(least, await processorTime(page, run))
+  return least
+}

@@ -34,6 +34,14 @@ export const SCREENS: readonly Screen[] = [
     empty: 'No builds match.',
     command: 'windlass get builds --branch main',
   },
+  {
+    name: 'GitLab jobs',
+    path: () => '/gitlab-jobs',
+    call: /\/v1\/gitlab-jobs\?/,
+    shows: 'No manager of GitLab runners has reported a job yet.',
+    empty: 'No manager of GitLab runners has reported a job yet.',
+    command: 'windlass get gitlab-jobs',
+  },
   { name: 'build', path: ({ build }) => `/builds/${build}`, call: /\/v1\/builds\/[0-9a-f]{24}$/, shows: 'unit_tests' },
   {
     name: 'step',

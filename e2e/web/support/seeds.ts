@@ -1,7 +1,7 @@
 /** Builds for the tests of the page, made through the API of agents and engines, as agents with the fake executor make them. */
 import type { Build } from '@windlass/protocol'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
-import { startEngine, type TestEngine } from '../../../packages/server/test/support/fake-agent.ts'
+import { startEngine, type TestEngine } from '../../../packages/server/test/support/fakes/fake-agent.ts'
 
 const GIT = { commitMessage: 'Add a cache for prices', commitAuthor: 'mira' }
 

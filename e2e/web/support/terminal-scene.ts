@@ -2,8 +2,8 @@
 import { engineCalls } from '@windlass/client/engine'
 import type { Build, Command } from '@windlass/protocol'
 import type { Frame, FrameLocator, Page } from 'playwright-core'
-import type { TestEngine } from '../../../packages/server/test/support/fake-agent.ts'
-import { holdStep, serveTerminal, type FakeTerminal } from '../../../packages/server/test/support/fake-terminal.ts'
+import type { TestEngine } from '../../../packages/server/test/support/fakes/fake-agent.ts'
+import { holdStep, serveTerminal, type FakeTerminal } from '../../../packages/server/test/support/fakes/fake-terminal.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { runBuild } from './seeds.ts'
 
@@ -25,7 +25,7 @@ export async function holdBuild(scene: HttpScene, input: object = {}): Promise<H
 export function commandsOf(engine: TestEngine): HeldBuild['next'] {
   let after = 0
   return async <T extends Command['type']>(type: T) => {
-    const late = AbortSignal.timeout(20_000)
+    const late = AbortSignal.timeout(60_000)
     for (;;) {
       const { commands } = await engineCalls(engine.client).commands({ query: { after, waitMs: 1_000 }, signal: late })
       for (const command of commands) {

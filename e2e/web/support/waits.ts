@@ -7,11 +7,38 @@ export async function loaded(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[aria-label^="Loading "]') === null)
 }
 
+/** Resolves when changes arrive by themselves. */
+export async function live(page: Page): Promise<void> {
+  await page.getByText('live', { exact: true }).waitFor()
+}
+
 /** Resolves after the page has drawn what it knows now. */
 export function drawn(page: Page): Promise<void> {
   return page.evaluate(async () => {
     for (let frame = 0; frame < 2; frame += 1) await new Promise((next) => requestAnimationFrame(next))
   })
+}
+
+/** Goes to the page of a build, and resolves when the build is seen and its keys work. While it loads, the page has the heading `Build` and none of the keys. */
+export async function openBuild(page: Page, { id, number }: { readonly id: string; readonly number: number }): Promise<void> {
+  await page.goto(`/builds/${id}`)
+  await page.getByRole('heading', { level: 1, name: new RegExp(`#${number}$`) }).waitFor()
+  // Parts of the page that are drawn after the heading have keys of their own.
+  await drawn(page)
+}
+
+/** Two keys that are pressed within this time are one shortcut for the page, which gives them 1.2 s. Milliseconds. */
+const SEQUENCE_MS = 1_000
+const SEQUENCE_TRIES = 20
+
+/** Presses two keys that are one shortcut. Presses them again if the machine was paused in between. The shortcut may act twice. */
+export async function pressBoth(page: Page, first: string, second: string): Promise<void> {
+  for (let tries = 0; tries < SEQUENCE_TRIES; tries += 1) {
+    const from = performance.now()
+    await page.keyboard.press(first)
+    await page.keyboard.press(second)
+    if (performance.now() - from < SEQUENCE_MS) return
+  }
 }
 
 /** Runs `work`, and resolves with its result once the page has the answer of a call, and has drawn it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { keyOf, longName, oneOf, type Command } from './command.ts'
 import { complete } from './commands/completion/complete.ts'
-import { describeCommands } from './describe-commands.ts'
+import { describeCommands } from './manual/describe-commands.ts'
 import { normalizeArgv } from './normalize-argv.ts'
 import { commands } from './table.ts'
 import { completionScript } from './commands/completion/scripts.ts'
@@ -73,6 +73,8 @@ test('completes commands, options and choices', () => {
   expect(complete(['run', '--loc'])).toEqual(['--local'])
   expect(complete(['get', 'bu'])).toEqual(['builds'])
   expect(complete(['get', 'builds', '-o', 'y'])).toEqual(['yaml'])
+  expect(complete(['get', '-o', 'json', 'bu'])).toEqual(['builds'])
+  expect(complete(['get', 'age'])).toEqual(['agents'])
   expect(complete(['create', ''])).toEqual([
     'step-type',
     'agent',

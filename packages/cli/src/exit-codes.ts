@@ -3,7 +3,7 @@ import { isFault, type FaultCode } from '@windlass/kit/faults'
 
 export const EXIT = {
   success: 0,
-  /** A failed build, an invalid document, or versions that differ. */
+  /** A failed build, an invalid document, versions that differ, or something that was left or skipped. */
   failed: 1,
   /** A terminated build, or a wrong command line. */
   usage: 2,

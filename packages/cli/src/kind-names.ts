@@ -2,6 +2,7 @@
 export const KIND_NAMES = [
   'pipelines',
   'builds',
+  'gitlab-jobs',
   'triggers',
   'cron-triggers',
   'event-triggers',
@@ -12,6 +13,7 @@ export const KIND_NAMES = [
   'runtimes',
   'disks',
   'agents',
+  'tunnels',
   'projects',
   'contexts',
   'keys',

@@ -118,9 +118,15 @@ function prepare(program: Program, { out }: Context): void {
         .trimEnd()
         .split('\n')
       out.note(`${out.stderr.style.red('error:')} ${what}`)
-      out.note(`${out.stderr.style.dim('hint:')} ${more.join(' ').replace(/^\(|\)$/g, '') || 'See --help.'}`)
+      out.note(`${out.stderr.style.dim('hint:')} ${more.join(' ').replace(/^\(|\)$/g, '') || nextStep(what, program)}`)
     },
   })
+}
+
+/** Returns the hint for an error without a suggestion. A group has few enough commands to name them all. */
+function nextStep(what: string, { parent, commands: known }: Program): string {
+  if (parent === null || known.length === 0 || !/^(?:unknown command|too many arguments)/.test(what)) return 'See --help.'
+  return `Use one of ${known.map((one) => one.name()).join(', ')}.`
 }
 
 function groupOf(parents: Map<string, Program>, name: string, context: Context): Program {

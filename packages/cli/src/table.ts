@@ -1,6 +1,7 @@
 /** The command table, in the order of help. */
 import type { Command } from './command.ts'
 import { annotationCommands } from './commands/annotations/command.ts'
+import { appProxyCommands } from './commands/app-proxy/command.ts'
 import { applyCommands } from './commands/apply/command.ts'
 import { approvalCommands } from './commands/approvals/command.ts'
 import { auditCommands } from './commands/audit/command.ts'
@@ -13,6 +14,7 @@ import { debugCommands } from './commands/debug/command.ts'
 import { doctorCommands } from './commands/doctor/command.ts'
 import { getCommands } from './commands/get/command.ts'
 import { gitlabCommands } from './commands/gitlab/command.ts'
+import { gitopsCommands } from './commands/gitops/command.ts'
 import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
@@ -25,6 +27,7 @@ import { notificationCommands } from './commands/notifications/command.ts'
 import { openCommands } from './commands/open/command.ts'
 import { planCommands } from './commands/plan/command.ts'
 import { queueCommands } from './commands/queue/command.ts'
+import { routerCommands } from './commands/router/command.ts'
 import { runCommands } from './commands/run/command.ts'
 import { runnerCommands } from './commands/runner/command.ts'
 import { runtimeCommands } from './commands/runtimes/command.ts'
@@ -32,6 +35,7 @@ import { serverCommands } from './commands/server/command.ts'
 import { settingsCommands } from './commands/settings/command.ts'
 import { statsCommands } from './commands/stats/command.ts'
 import { triggerCommands } from './commands/triggers/command.ts'
+import { tunnelCommands } from './commands/tunnel/command.ts'
 import { upCommands } from './commands/up/command.ts'
 import { userCommands } from './commands/users/command.ts'
 import { validateCommands } from './commands/validate/command.ts'
@@ -73,6 +77,10 @@ export const commands: readonly Command[] = [
   ...installCommands,
   ...runtimeCommands,
   ...gitlabCommands,
+  ...gitopsCommands,
+  ...tunnelCommands,
+  ...routerCommands,
+  ...appProxyCommands,
   ...loginCommands,
   ...authCommands,
   ...userCommands,
@@ -87,6 +95,7 @@ export const commands: readonly Command[] = [
 
 /** Descriptions of command groups. */
 export const groups: Readonly<Record<string, string>> = {
+  'app-proxy': 'Serve the users of a GitOps runtime',
   audit: 'Read and check the audit log',
   auth: 'Log in to servers and switch between them',
   attach: 'Attach a runtime environment to an agent',
@@ -98,6 +107,8 @@ export const groups: Readonly<Record<string, string>> = {
   'create context secret-store': 'Create a context that reads secrets of a store',
   delete: 'Delete a resource',
   gitlab: 'Register and manage GitLab runners',
+  gitops: 'Manage GitOps runtimes',
+  'gitops tokens': 'Manage the tokens with which tunnel clients connect',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',
   diff: 'Compare resources',
@@ -106,10 +117,12 @@ export const groups: Readonly<Record<string, string>> = {
   patch: 'Update fields of a resource',
   replay: 'Process something again',
   restore: 'Write an earlier version of a resource again',
+  router: 'Pass the calls of a GitOps runtime to its services',
   share: 'Show builds and badges to people without an account',
   runner: 'Install and manage a Runner in a cluster',
   server: 'Manage a server',
   trigger: 'Examine the triggers of pipelines',
+  tunnel: 'Make a GitOps runtime reachable',
   uninstall: 'Remove components of a Runner separately',
   venona: 'Compatibility with the old `venona` installer',
   describe: 'Show the details of a resource',
@@ -158,6 +171,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
   'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
   'GitLab runners': ['gitlab'],
+  'GitOps runtimes': ['gitops', 'tunnel', 'router', 'app-proxy'],
 }
 
 /** Returns the help heading of a command or group. */

@@ -1,6 +1,6 @@
 /** A printer for tests that keeps the lines of a command. */
 import { styleFor } from '../src/format/style.ts'
-import type { Printer, Terminal } from '../src/printer.ts'
+import type { ClosedPipe, Printer, Terminal } from '../src/printer.ts'
 
 export interface RecordedOutput extends Printer {
   /** Lines of the result. */
@@ -31,5 +31,11 @@ export function recordOutput({ hasColor = false, isTTY = false } = {}): Recorded
     written,
     line: (text = '') => void lines.push(text),
     note: (text = '') => void notes.push(text),
+    catchClosedPipe: neverClosed,
   }
+}
+
+/** Returns a pipe that nobody closes. */
+function neverClosed(): ClosedPipe {
+  return { signal: new AbortController().signal, [Symbol.dispose]: () => undefined }
 }

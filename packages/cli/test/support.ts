@@ -13,6 +13,7 @@ import { removeLocalRuns } from '../../../e2e/support/local-runs.ts'
 import { freePort } from '../../../e2e/support/process.ts'
 import { WINDLASS } from '../../../e2e/support/programs.ts'
 import { memoryFolder } from '../../../e2e/support/memory-folder.ts'
+import { callWindlass } from './windlass.ts'
 
 export interface Finished {
   readonly code: number | null
@@ -25,7 +26,7 @@ export interface Started {
   stdout(): string
   stderr(): string
   /** Resolves when standard output or standard error contains the text. */
-  says(text: string | RegExp, withinMs?: number): Promise<void>
+  says(text: string | RegExp): Promise<void>
   /** Sends SIGINT, like Ctrl-C. */
   interrupt(): void
   readonly finished: Promise<Finished>
@@ -40,6 +41,11 @@ export interface Sandbox {
   file(name: string, text: string): Promise<string>
   start(words: readonly string[], options?: { env?: Record<string, string>; cwd?: string; input?: string }): Started
   run(words: readonly string[], options?: { env?: Record<string, string>; cwd?: string; input?: string }): Promise<Finished>
+  /**
+   * Like `run`, but in this process: for tests of what many commands do, in which the program would only start again and again. It has no standard input, and
+   * the working directory of the test.
+   */
+  call(words: readonly string[], options?: { env?: Record<string, string> }): Promise<Finished>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -48,11 +54,12 @@ export async function openSandbox(): Promise<Sandbox> {
   const folder = await memoryFolder('windlass-cli-')
   const images = await ensureImages('shell', 'tools')
   const configFile = join(folder, 'config.yaml')
-  const start: Sandbox['start'] = (words, options = {}) => {
+  const environmentWith = (more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv => {
     const { WINDLASS_URL: _url, WINDLASS_API_KEY: _key, ...inherited } = process.env
-    const env = { ...inherited, NO_COLOR: '1', WINDLASS_CONFIG: configFile, ...options.env }
-    return watch(spawn(WINDLASS, words, { env, cwd: options.cwd ?? folder }), options.input ?? '')
+    return { ...inherited, NO_COLOR: '1', WINDLASS_CONFIG: configFile, ...more }
   }
+  const start: Sandbox['start'] = (words, options = {}) =>
+    watch(spawn(WINDLASS, words, { env: environmentWith(options.env), cwd: options.cwd ?? folder }), options.input ?? '')
   return {
     folder,
     images,
@@ -63,12 +70,16 @@ export async function openSandbox(): Promise<Sandbox> {
     },
     start,
     run: (words, options) => start(words, options).finished,
+    call: (words, options) => callWindlass(words, environmentWith(options?.env)),
     async [Symbol.asyncDispose]() {
       await removeLocalRuns(folder)
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
+
+/** Long enough for builds on a busy machine, and shorter than a test may last. Milliseconds. */
+const SAID_WITHIN_MS = 300_000
 
 /** Collects the output of a process, which gets `input` on its standard input. */
 export function watch(child: ChildProcessWithoutNullStreams, input: string): Started {
@@ -88,10 +99,10 @@ export function watch(child: ChildProcessWithoutNullStreams, input: string): Sta
     stderr: () => texts.stderr,
     interrupt: () => child.kill('SIGINT'),
     finished,
-    async says(text, withinMs = 90_000) {
+    async says(text) {
       const isShown = (): boolean =>
         [texts.stdout, texts.stderr].some((output) => (typeof text === 'string' ? output.includes(text) : text.test(output)))
-      for (const until = performance.now() + withinMs; !isShown(); await sleep(20))
+      for (const until = performance.now() + SAID_WITHIN_MS; !isShown(); await sleep(20))
         // The last output of a process arrives after its exit.
         if (performance.now() > until || isClosed)
           throw new Error(`expected output ${String(text)}, got: ${texts.stdout}${texts.stderr}`)

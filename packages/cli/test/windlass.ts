@@ -29,16 +29,19 @@ export class Collected extends Writable {
 
 /** Runs a command line with the key of the first admin, or another one. Resolves to its exit code and what it wrote, errors last. */
 export async function windlass({ server, adminToken }: HttpScene, words: readonly string[], key = adminToken): Promise<Finished> {
-  const env = {
-    ...process.env,
-    NO_COLOR: '1',
-    WINDLASS_URL: server.url,
-    WINDLASS_API_KEY: key,
-    WINDLASS_CONFIG: '/nowhere/config',
-  }
+  const own = { WINDLASS_URL: server.url, WINDLASS_API_KEY: key, WINDLASS_CONFIG: '/nowhere/config' }
+  const { code, stdout, stderr } = await callWindlass(words, { ...process.env, NO_COLOR: '1', ...own })
+  return { code, text: stdout + stderr }
+}
+
+/** Runs a command line with these variables, without standard input. */
+export async function callWindlass(
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const { argv, globals } = takeGlobalOptions(words)
   const settings = readSettings(env, globals)
   const [stdout, stderr] = [new Collected(), new Collected()]
   const code = await runCommandLine(argv, { settings, out: openPrinter(settings, { stdout, stderr }) })
-  return { code, text: stdout.text() + stderr.text() }
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
 }

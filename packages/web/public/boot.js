@@ -20,7 +20,7 @@ function readReloads() {
 
 function sayNotLoaded() {
   const root = document.body.firstElementChild
-  if (root !== null && root.childElementCount === 0)
+  if (root !== null && root.querySelector(':scope > :not(.late)') === null)
     root.textContent = 'The page could not be loaded completely. Check the connection to the server, and reload the page.'
 }
 

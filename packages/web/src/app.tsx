@@ -15,9 +15,10 @@ const BuildByNumber = late(async () => (await import('./build/build-by-number.ts
 const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).Pipelines)
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
 const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
+const GitlabJobs = late(async () => (await import('./gitlab-jobs/gitlab-jobs.tsx')).GitlabJobs)
 const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
 const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
-const AgentScreen = late(async () => (await import('./fleet/agent-screen.tsx')).AgentScreen)
+const AgentScreen = late(async () => (await import('./fleet/agents/agent-screen.tsx')).AgentScreen)
 const SystemScreen = late(async () => (await import('./system/system-screen.tsx')).SystemScreen)
 const Approvals = late(async () => (await import('./approvals/approvals.tsx')).Approvals)
 const Deliveries = late(async () => (await import('./deliveries/deliveries.tsx')).Deliveries)
@@ -60,6 +61,9 @@ export function App(): ReactElement {
             </Route>
             <Route path="/pipelines/*">
               <PipelineScreen />
+            </Route>
+            <Route path="/gitlab-jobs">
+              <GitlabJobs />
             </Route>
             <Route path="/approvals">
               <Approvals />

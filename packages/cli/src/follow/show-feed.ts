@@ -116,7 +116,7 @@ function toFollow(
 
 function heading(build: Build, { style }: Terminal): string {
   const parts = [
-    build.pipeline ?? '',
+    build.pipeline ?? build.file ?? '',
     build.branch === undefined ? '' : `branch ${build.branch}`,
     build.restartOf === undefined ? '' : `restart of ${build.restartOf}`,
   ].filter((part) => part !== '')

@@ -12,6 +12,15 @@ test('columns are as wide as their widest cell, without trailing spaces', () => 
   ).toEqual(['NAME       AGE  X', 'long-name  1s'])
 })
 
+test('a cell with several lines stays in its row', () => {
+  const rows = [
+    ['NAME', 'WHY'],
+    ['one\r\n  two', 'first\n\nsecond\n'],
+    ['three', 'x'],
+  ]
+  expect(alignColumns(rows)).toEqual(['NAME     WHY', 'one two  first second', 'three    x'])
+})
+
 test('colors do not count toward the width', () => {
   const { red } = styleFor(true)
   expect(widthOf(red('abc'))).toBe(3)

@@ -1,7 +1,14 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Returns the lines of a table with two spaces between columns. The last column is not padded. Cells may contain colors. */
-export function alignColumns(rows: readonly (readonly string[])[]): string[] {
+/** A value must not begin a row of its own. */
+const LINE_END = /\s*[\r\n]+\s*/g
+
+/**
+ * Returns the lines of a table with two spaces between columns, one for each row: line feeds in cells become spaces. The last column is not padded. Cells may contain
+ * colors.
+ */
+export function alignColumns(table: readonly (readonly string[])[]): string[] {
+  const rows = table.map((row) => row.map((cell) => cell.replaceAll(LINE_END, ' ')))
   const widths: number[] = []
   for (const row of rows) {
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, widthOf(cell))

@@ -20,7 +20,8 @@ function memoryPrinter(isTTY: boolean): { out: Printer; text: () => string } {
     drained: () => Promise.resolve(),
     write: (bytes) => void (written += Buffer.from(bytes).toString()),
   }
-  const out = { stdout, stderr: stdout, line: () => undefined, note: () => undefined }
+  const pipe = { signal: new AbortController().signal, [Symbol.dispose]: () => undefined }
+  const out = { stdout, stderr: stdout, line: () => undefined, note: () => undefined, catchClosedPipe: () => pipe }
   return { out, text: () => written }
 }
 
@@ -45,9 +46,9 @@ async function getManifest(manifest: string, out: Printer): Promise<void> {
     const settings = readSettings({ WINDLASS_URL: url, WINDLASS_API_KEY: 'id.secret', WINDLASS_CONFIG: '/nowhere/config' })
     const initial = Object.entries(buildFilterOptions).map(([name, option]) => [name, option.initial])
     const filters = Object.fromEntries(initial) as Values<typeof buildFilterOptions>
-    const [limit, webhook, repo, version, view] = [undefined, undefined, undefined, undefined, undefined]
+    const [limit, runner, webhook, repo, version, view] = [undefined, undefined, undefined, undefined, undefined, undefined]
     const flags = { noHeaders: false, versions: false, history: false } as const
-    const options = { output: 'yaml', ...flags, limit, webhook, repo, version, view, ...filters } as const
+    const options = { output: 'yaml', ...flags, limit, runner, webhook, repo, version, view, ...filters } as const
     await getResources({ args: ['step-types', 'acme/greet'], options, out, settings })
   } finally {
     server.close()

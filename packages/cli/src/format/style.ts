@@ -26,6 +26,7 @@ export function paintStatus(style: Style, status: string, text: string = status)
     case 'online':
       return style.green(text)
     case 'error':
+    case 'failed':
     case 'terminated':
     case 'terminating':
     case 'offline':

@@ -2,7 +2,7 @@
 import { systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
-import { isOutage, orUndefined } from '../session.ts'
+import { isOutage, orUndefined } from '../session/session.ts'
 import { retryUnreachable, type CommandContext } from './context.ts'
 
 /** How long to wait for running builds. */

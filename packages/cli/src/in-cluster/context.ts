@@ -5,7 +5,7 @@ import { inCluster, openKube, type Kube } from '@windlass/kube'
 import type { ApiClient } from '@windlass/client'
 import type { Printer } from '../printer.ts'
 import type { Settings } from '../config.ts'
-import { isOutage, openRetryingClient } from '../session.ts'
+import { isOutage, openRetryingClient } from '../session/session.ts'
 import { inClusterConfig, readSecretFile, type InClusterConfig } from './config.ts'
 
 export interface CommandContext {

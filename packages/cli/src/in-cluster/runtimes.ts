@@ -6,7 +6,7 @@ import { isRecord } from '@windlass/kit/json'
 import type { ApiClient } from '@windlass/client'
 import { RuntimeInput } from '@windlass/protocol'
 import { readDocuments } from '../resources/documents.ts'
-import { orUndefined } from '../session.ts'
+import { orUndefined } from '../session/session.ts'
 import { retryUnreachable, requireAdmin, type CommandContext } from './context.ts'
 
 export interface RuntimeDocument {

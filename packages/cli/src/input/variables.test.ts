@@ -29,4 +29,7 @@ test('reads a variable file with lines, JSON or YAML', async () => {
   expect(await readVariableFile(write('a.json', '{"A": 1, "B": true}'))).toEqual({ A: '1', B: 'true' })
   expect(await readVariableFile(write('a.yaml', 'A: text\nB:\n'))).toEqual({ A: 'text', B: '' })
   await expect(readVariableFile(write('b.yaml', '- 1'))).rejects.toThrow('is not a mapping')
+  await expect(readVariableFile(write('c.yaml', '- A: 1'))).rejects.toMatchObject({
+    details: { hint: expect.stringContaining('on a server accepts a list of variable sets') },
+  })
 })

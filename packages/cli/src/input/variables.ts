@@ -40,7 +40,12 @@ export async function readVariableSets(path: string): Promise<Record<string, str
 }
 
 async function readMapping(name: string, text: string): Promise<Record<string, string>> {
-  return toVariables(name, await parseDocument(name, text))
+  const value = await parseDocument(name, text)
+  if (Array.isArray(value))
+    throw notAMapping(name, {
+      hint: 'Write NAME: value, one per line. Only `windlass run` on a server accepts a list of variable sets.',
+    })
+  return toVariables(name, value)
 }
 
 async function parseDocument(name: string, text: string): Promise<unknown> {
@@ -48,16 +53,15 @@ async function parseDocument(name: string, text: string): Promise<unknown> {
   try {
     return parse(text)
   } catch (error) {
-    throw notAMapping(name, error)
+    throw notAMapping(name, { cause: error })
   }
 }
 
-function notAMapping(name: string, cause?: unknown): Error {
-  return fault(
-    'variable-invalid',
-    { message: `${name} is not a mapping of names to values.`, hint: 'Write NAME: value, one per line.' },
-    cause,
-  )
+function notAMapping(
+  name: string,
+  { hint = 'Write NAME: value, one per line.', cause }: { readonly hint?: string; readonly cause?: unknown } = {},
+): Error {
+  return fault('variable-invalid', { message: `${name} is not a mapping of names to values.`, hint }, cause)
 }
 
 function toVariables(name: string, value: unknown): Record<string, string> {

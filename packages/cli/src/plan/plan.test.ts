@@ -59,6 +59,17 @@ test('hides values of secrets in every format', () => {
   expect(JSON.stringify(of)).toContain('{"name":"KEY","level":"build","isSecret":true}')
 })
 
+test('names each variable without a value, and where it would come from', () => {
+  const of = preview(
+    "version: '1.0'\nsteps:\n  clone: {type: git-clone, repo: '${{CF_REPO_OWNER}}/app'}\n  use: {image: 'node:${{TAG}}'}\n",
+  )
+  expect(tree(of).slice(-3)).toEqual([
+    'Variables without a value',
+    '  CF_REPO_OWNER  comes from a Git trigger, or -v CF_REPO_OWNER=value  used by clone',
+    '  TAG            comes from a variable of the pipeline or cf_export of an earlier step, or -v TAG=value  used by use',
+  ])
+})
+
 test('output with colors equals output without, except for the color codes', () => {
   const escapes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g')
   const bare = tree(preview(DOCUMENT), true).map((line) => line.replace(escapes, '').trimEnd())

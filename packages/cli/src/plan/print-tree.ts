@@ -1,5 +1,12 @@
 /** The text form of a plan: the steps as a tree, then images, services and variables. */
-import { toTree, type Preview, type PreviewStep, type PreviewVariable, type StepForecast } from '@windlass/plan'
+import {
+  toTree,
+  type Preview,
+  type PreviewStep,
+  type PreviewUnresolved,
+  type PreviewVariable,
+  type StepForecast,
+} from '@windlass/plan'
 import type { Style } from '../format/style.ts'
 import type { Printer } from '../printer.ts'
 
@@ -38,6 +45,7 @@ export function printTree(preview: Preview, { title, branch, out }: TreeHead): v
     { out, style },
   )
   section('Variables', variableLines(preview.variables, style), { out, style })
+  section('Variables without a value', unresolvedLines(preview.unresolved ?? [], style), { out, style })
 }
 
 function section(name: string, lines: readonly string[], { out, style }: { out: Printer; style: Style }): void {
@@ -100,9 +108,23 @@ function kindOf({ kind, type, hook, mode }: Pick<PreviewStep, 'kind' | 'type' | 
 function imageLines({ images }: Preview, style: Style): string[] {
   const width = Math.min(widest(images.map(({ image }) => image)), VALUE_COLUMNS)
   return images.map(({ image, madeBy, steps }) => {
-    const users = steps.length > 4 ? `${steps.slice(0, 3).join(', ')} and ${steps.length - 3} more` : steps.join(', ')
     const maker = madeBy === undefined ? '' : `made by ${madeBy}, `
-    return `  ${clip(image, VALUE_COLUMNS).padEnd(width)}  ${style.dim(`${maker}used by ${users}`)}`
+    return `  ${clip(image, VALUE_COLUMNS).padEnd(width)}  ${style.dim(`${maker}used by ${shorten(steps)}`)}`
+  })
+}
+
+function shorten(names: readonly string[]): string {
+  return names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
+}
+
+/** Returns a line for each variable that has no value: who uses it, and where it would come from. */
+function unresolvedLines(unresolved: readonly PreviewUnresolved[], style: Style): string[] {
+  const width = Math.min(widest(unresolved.map(({ name }) => name)), NAME_COLUMNS)
+  return unresolved.map(({ name, from, steps, variables }) => {
+    const origin = from === 'trigger' ? 'a Git trigger' : 'a variable of the pipeline or cf_export of an earlier step'
+    const users = shorten([...steps, ...variables.map((one) => `the variable ${one}`)])
+    const shown = clip(name, NAME_COLUMNS)
+    return `  ${style.yellow(shown.padEnd(width))}  comes from ${origin}, or -v ${shown}=value  ${style.dim(`used by ${users}`)}`
   })
 }
 

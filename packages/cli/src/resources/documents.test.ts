@@ -48,3 +48,15 @@ test('reports invalid YAML with its position', () => {
 test('rejects an empty file', () => {
   expect(faultOf(() => read('# nothing\n')).message).toBe('f.yml does not contain a document.')
 })
+
+test('names the wrong type of a field with the words of YAML', () => {
+  const list = 'kind: project\nmetadata: { name: demo }\nspec: { variables: [{ key: A, value: b }] }\n'
+  expect(() => read(list)).toThrow(
+    expect.objectContaining({
+      code: 'document-invalid',
+      details: expect.objectContaining({
+        problems: [{ file: 'f.yml', line: 1, message: 'variables: Invalid input: expected a mapping, received a list' }],
+      }),
+    }),
+  )
+})

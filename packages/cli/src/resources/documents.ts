@@ -139,9 +139,24 @@ function check(
   const problems = parsed.error.issues.map((issue): Problem => ({
     file: part.file,
     line: part.firstLine,
-    message: `${issue.path.join('.')}: ${issue.message}`,
+    message: `${issue.path.join('.')}: ${inYamlWords(issue.message)}`,
   }))
-  throw fault('document-invalid', { message: `The ${kind.slice(0, -1)} "${name}" in ${part.file} has invalid fields.`, problems })
+  throw fault('document-invalid', { ...invalidFields(kind, name, part.file), problems })
+}
+
+const YAML_WORDS: Readonly<Record<string, string>> = { record: 'a mapping', object: 'a mapping', array: 'a list' }
+
+/** Returns the message of a schema with the words of YAML. */
+function inYamlWords(message: string): string {
+  return message.replace(/\b(expected|received) (record|object|array)\b/g, (all, verb: string, type: string) => {
+    const word = YAML_WORDS[type]
+    return word === undefined ? all : `${verb} ${word}`
+  })
+}
+
+/** Returns the message about a resource whose fields are invalid. */
+export function invalidFields(kind: ResourceKind, name: string, file: string): { readonly message: string } {
+  return { message: `The ${kind.slice(0, -1)} "${name}" in ${file} has invalid fields.` }
 }
 
 function invalid({ file, firstLine }: Part, message: string, hint = 'See `windlass apply --help`.'): Error {

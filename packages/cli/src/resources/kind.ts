@@ -1,7 +1,7 @@
 /** What `get` and `delete` need to know about a kind of resource. */
 import type { ApiClient } from '@windlass/client'
 import type { Reason } from '@windlass/plan'
-import type { DiskState } from '@windlass/protocol'
+import type { DiskState, GitlabJobState } from '@windlass/protocol'
 import type { Style } from '../format/style.ts'
 import { formatAge } from '../format/time.ts'
 import type { KindName } from '../kind-names.ts'
@@ -61,6 +61,11 @@ export interface ListQuery extends BuildFilters {
     readonly runtime?: string | undefined
     readonly pipeline?: string | undefined
     readonly state?: DiskState | undefined
+  }
+  readonly gitlabJobs?: {
+    readonly state?: GitlabJobState | undefined
+    readonly runner?: string | undefined
+    readonly project?: string | undefined
   }
 }
 

@@ -23,7 +23,9 @@ import { KIND_NAMES } from '../kind-names.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { notifications } from './notification-kind.ts'
 import { disks } from './disk-kind.ts'
+import { gitlabJobs } from './gitlab-job-kind.ts'
 import { links } from './link-kind.ts'
+import { tunnels } from './tunnel-kind.ts'
 import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
 export type { BuildFilters, Columns, Kind, KindCalls, ListQuery, RenderContext } from './kind.ts'
@@ -64,6 +66,11 @@ const pipelines: Kind<Pipeline> = {
   },
 }
 
+/** Returns the pipeline of a build. Without one, the file of its document, in parentheses. */
+function documentOf({ pipeline, file }: Build): string {
+  return pipeline ?? (file === undefined ? '' : `(${file})`)
+}
+
 const builds: Kind<Build> = {
   name: 'builds',
   singular: 'build',
@@ -75,7 +82,7 @@ const builds: Kind<Build> = {
   columns: {
     ID: ({ id }) => id,
     NUMBER: ({ number }) => String(number),
-    PIPELINE: ({ pipeline }) => pipeline ?? '',
+    PIPELINE: documentOf,
     STATUS: ({ status }, { style }) => paintStatus(style, status),
     REASON: ({ reason }) => reason ?? '',
     BRANCH: ({ branch }) => branch ?? '',
@@ -281,6 +288,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(pipelines)
     case 'builds':
       return use(builds)
+    case 'gitlab-jobs':
+      return use(gitlabJobs)
     case 'triggers':
       return use(triggers)
     case 'cron-triggers':
@@ -299,6 +308,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(runtimes)
     case 'agents':
       return use(agents)
+    case 'tunnels':
+      return use(tunnels)
     case 'disks':
       return use(disks)
     case 'projects':

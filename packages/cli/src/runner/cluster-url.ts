@@ -3,7 +3,7 @@ import { isLoopback } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { restartCommand, urlsOfMachine } from '../commands/up/advertise.ts'
 import type { Printer } from '../printer.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 
 /** Adds the URL for the cluster to the session. Prints a note if it differs. Throws `usage` if pods cannot reach any known URL. */
 export async function withClusterUrl(session: Session, out: Printer): Promise<Session> {

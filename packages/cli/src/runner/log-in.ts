@@ -2,11 +2,11 @@
 import { defined } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { missingScopes, type Scope } from '@windlass/protocol'
-import { currentContext, readConfigFile, saveContext } from '../config-file.ts'
+import { currentContext, readConfigFile, saveContext } from '../session/config-file.ts'
 import type { Settings } from '../config.ts'
 import { readTokenFile } from '../input/token-file.ts'
 import type { Printer } from '../printer.ts'
-import { openRetryingClient, openSession, type Session } from '../session.ts'
+import { openRetryingClient, openSession, type Session } from '../session/session.ts'
 
 /** Name of the context that `--token` creates. */
 export const RUNNER_CONTEXT = 'cf-runner'

@@ -1,7 +1,7 @@
 /** The table of agents of `runner info` and `get agents`. */
 import { systemClock } from '@windlass/kit'
 import type { ApiClient } from '@windlass/client'
-import type { Agent } from '@windlass/protocol'
+import type { Agent, GitlabManager } from '@windlass/protocol'
 import { alignColumns } from '../format/columns.ts'
 import { formatAge } from '../format/time.ts'
 import type { Style } from '../format/style.ts'
@@ -23,6 +23,19 @@ export function agentTable(agents: readonly Agent[], { now, style }: { now: numb
     agent.runtimes.join(', '),
     paintHealth(style, healthOf(agent)),
     agent.lastSeenAt === undefined ? '' : `${formatAge(agent.lastSeenAt, now)} ago`,
+  ])
+  return alignColumns([head, ...rows])
+}
+
+/** Returns the lines of the table of managers of GitLab runners: MANAGER, AGENT, STATUS, JOBS, REPORTED. Pure. */
+export function managerTable(managers: readonly GitlabManager[], { now, style }: { now: number; style: Style }): string[] {
+  const head = ['GITLAB MANAGER', 'AGENT', 'STATUS', 'JOBS', 'REPORTED'].map((cell) => style.dim(cell))
+  const rows = managers.map(({ id, agent, status, isAsking, jobs, concurrent, seenAt }) => [
+    id,
+    agent ?? '',
+    status === 'online' ? style.green(isAsking ? 'online' : 'draining') : style.red('silent'),
+    `${jobs} of ${concurrent}`,
+    `${formatAge(seenAt, now)} ago`,
   ])
   return alignColumns([head, ...rows])
 }

@@ -43,7 +43,7 @@ function codefreshParts(out: Printer, { file, text, problems }: Verdict, { forma
   const links = docsUrl === undefined ? {} : { docsUrl, types: stepTypes({ text, file }) }
   if (format === 'message') return [formatMessages(problems) || formatValid(color)]
   if (format === 'printify') return [formatTables(problems, { colour: color, ...links }) || formatValid(color)]
-  const lint = formatLint(problems, { colour: color, ...links })
+  const lint = formatLint(problems, { colour: color, codes: true, ...links })
   return [lint.warningMessage ?? '', lint.message, lint.summarize, lint.documentationLinks]
 }
 

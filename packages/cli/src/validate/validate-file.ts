@@ -26,7 +26,11 @@ export async function validateFile(path: string, { again = false, stepTypes }: V
   let found: FolderStepTypes | undefined
   // Read only for a document with a typed step.
   const known = (): StepCatalog => (found ??= readStepTypeFolder({ folder: stepTypes, documentPath })).catalog
-  const types = partial({ find: (type, version) => known().find(type, version), names: () => known().names() })
+  const types = partial({
+    find: (type, version) => known().find(type, version),
+    names: () => known().names(),
+    versions: (type) => known().versions(type),
+  })
   const problems = await problemsOf({ text, file: name, types })
   problems.unshift(...(found?.warnings ?? []))
   return { file: name, text, valid: !hasErrors(problems), problems }

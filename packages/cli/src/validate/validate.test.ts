@@ -74,3 +74,17 @@ test('reads a file again if requested', async () => {
   expect((await validateFile(file)).valid).toBe(true)
   expect((await validateFile(file, { again: true })).valid).toBe(false)
 })
+
+test('a manifest that is left out is named with its first problem, and with how to see the others', async () => {
+  mkdirSync(join(folder, 'types'))
+  const broken = write('types/broken.yaml', "kind: step-type\nmetadata: { name: 5, version: '1' }\nspec: { steps: [] }\n")
+  const file = write('typed.yml', "version: '1.0'\nsteps: { a: { type: 'acme/it:1.0.0' } }\n")
+  const { problems } = await validateFile(file, { stepTypes: join(folder, 'types') })
+  expect(problems[0]).toMatchObject({
+    file: broken,
+    line: 2,
+    code: 'step-type',
+    message: 'the step type is left out: "name" must be a string. Current value: 5',
+    hint: `It has 2 more: \`windlass validate ${broken}\`.`,
+  })
+})

@@ -5,10 +5,11 @@ import { plural } from '@windlass/plan'
 import { AUDIT_RESULTS, type AuditRecord } from '@windlass/protocol'
 import { useEffect, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
-import { Select } from '../parts/choice.tsx'
+import { Select } from '../parts/forms/choice.tsx'
 import { Command } from '../parts/copy.tsx'
+import { download } from '../parts/download.ts'
 import { Empty } from '../parts/empty.tsx'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../parts/forms/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -112,10 +113,7 @@ function ChainState({ filter }: { readonly filter: AuditFilter }): ReactElement 
 
 function saveFile(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
+  download(url, name)
   URL.revokeObjectURL(url)
 }
 
@@ -134,9 +132,8 @@ function Records({ filter }: { readonly filter: AuditFilter }): ReactElement {
         columns={[
           { head: 'When', cell: ({ at }) => <When at={at} /> },
           { head: 'Who', cell: (record) => <bdi>{whoOf(record)}</bdi> },
-          { head: 'What', cell: ({ action, target }) => <What action={action} target={target} /> },
+          { head: 'What', cell: (record) => <What {...record} /> },
           { head: 'Result', cell: ({ result, code }) => (code === undefined ? result : `${result}: ${code}`) },
-          { head: 'Before and after', cell: ({ detail }) => <bdi>{detail ?? ''}</bdi> },
           { head: 'From', cell: ({ address }) => <bdi className={layout['line']}>{address}</bdi> },
           { head: 'Record', cell: ({ seq }) => seq },
         ]}
@@ -155,11 +152,19 @@ function whoOf({ actor, owner, kind }: AuditRecord): string {
   return owner === undefined || owner === actor ? `${actor} (${kind})` : `${owner} (${kind} ${actor})`
 }
 
-function What({ action, target }: Pick<AuditRecord, 'action' | 'target'>): ReactElement {
+/** What changed, above the call that changed it. */
+function What({ action, target, detail }: Pick<AuditRecord, 'action' | 'target' | 'detail'>): ReactElement {
   const [method] = action.split(' ')
   return (
-    <bdi className="mono">
-      {method} {target}
-    </bdi>
+    <>
+      {detail !== undefined && (
+        <div>
+          <bdi>{detail}</bdi>
+        </div>
+      )}
+      <bdi className="mono quiet">
+        {method} {target}
+      </bdi>
+    </>
   )
 }

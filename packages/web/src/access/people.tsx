@@ -8,16 +8,16 @@ import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
-import { Menu } from '../parts/menu.tsx'
+import { Menu } from '../parts/floating/menu.tsx'
 import { Problem, toProblem } from '../parts/problem.tsx'
-import { Question } from '../parts/question.tsx'
+import { Question } from '../parts/forms/question.tsx'
 import { sh } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
-import { usePaletteActions } from '../shell/palette-actions.ts'
+import { usePaletteActions } from '../shell/palette/palette-actions.ts'
 import { tell } from '../shell/toasts.tsx'
 import { useHidden, useOff } from '../shell/use-off.ts'
 import { NewPerson, RoleDialog } from './person-dialogs.tsx'
@@ -56,7 +56,7 @@ function Lists(): ReactElement {
       {isPending && <Loading rows={6} what="people" />}
       {data === undefined && error !== null && <Problem error={error} onRetry={() => void refetch()} />}
       {data?.length === 0 && (
-        <Empty action={<Command text="windlass create user NAME --role developer" />}>
+        <Empty action={<Command text="windlass invite NAME --role developer" />}>
           There are no people yet. Only API keys act on this server.
         </Empty>
       )}

@@ -1,6 +1,5 @@
-/** Approvals of all builds: those that the reader may decide first, decided together with one comment. */
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
-import { plural } from '@windlass/plan'
+/** Approvals of all builds: those that the reader may decide first. */
+import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ApprovalItem } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Link, useSearch } from 'wouter'
@@ -9,25 +8,19 @@ import { formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
-import { TextArea } from '../parts/field.tsx'
 import { Loading } from '../parts/loading.tsx'
-import { Problem, toProblem } from '../parts/problem.tsx'
-import { sh } from '../parts/shell.ts'
+import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { When } from '../parts/when.tsx'
-import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
-import { queryClient } from '../server/query-client.ts'
 import { useTopics } from '../server/stream.ts'
-import { useAway } from '../shell/away-bar.tsx'
 import { Page } from '../shell/page.tsx'
-import { tell } from '../shell/toasts.tsx'
 import { paths } from '../url/paths.ts'
 import styles from './approvals.module.css'
+import { DecisionBar, keyOf, nameOf, refresh, RowButtons, type Refusal } from './decide.tsx'
 
 type State = 'open' | 'decided'
-type Decision = 'approve' | 'deny'
 
 export function Approvals(): ReactElement {
   const state: State = new URLSearchParams(useSearch()).get('state') === 'decided' ? 'decided' : 'open'
@@ -45,14 +38,10 @@ export function Approvals(): ReactElement {
   )
 }
 
-const refresh = (): void => void queryClient.invalidateQueries({ queryKey: ['approvals'] })
-const keyOf = ({ build, step }: ApprovalItem): string => `${build.id}/${step}`
-const nameOf = ({ build, step }: ApprovalItem): string => `${step === '' ? 'the start' : step} of #${build.number}`
-
 function ApprovalList({ state }: { readonly state: State }): ReactElement {
   const list = useInfiniteQuery(queries.approvals(state))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const [refused, setRefused] = useState<readonly string[]>([])
+  const [refused, setRefused] = useState<readonly Refusal[]>([])
   useTopics(['account'], ({ event }) => {
     if (event === 'counts') refresh()
   })
@@ -62,27 +51,33 @@ function ApprovalList({ state }: { readonly state: State }): ReactElement {
   if (items.length === 0)
     return (
       <>
-        <Refused lines={refused} />
+        <Refused refused={refused} />
         <Empty action={state === 'open' && <Command text="windlass get builds --status pending-approval" />}>
           {state === 'open' ? 'No build waits for an approval.' : 'No approval has been decided yet.'}
         </Empty>
       </>
     )
   const sorted = [...items.filter(({ may }) => may), ...items.filter(({ may }) => !may)]
-  const toggle = (key: string): void => setSelected(selected.symmetricDifference(new Set([key])))
+  const chosen = sorted.filter((item) => selected.has(keyOf(item)))
+  // What failed stays selected, so that it can be tried again with the same comment.
+  const finish = (failed: readonly Refusal[]): void => {
+    setRefused(failed)
+    setSelected(new Set(failed.map(({ item }) => keyOf(item))))
+  }
   return (
     <div className={styles['stack']}>
-      {state === 'open' && (
-        <DecisionBar
-          items={sorted.filter((item) => selected.has(keyOf(item)))}
-          onDone={(lines) => {
-            setRefused(lines)
-            setSelected(new Set())
-          }}
+      {state === 'open' && chosen.length > 0 && <DecisionBar items={chosen} onDone={finish} />}
+      <Refused refused={refused} />
+      {state === 'open' ? (
+        <OpenTable
+          items={sorted}
+          selected={selected}
+          onToggle={(key) => setSelected(selected.symmetricDifference(new Set([key])))}
+          onDone={setRefused}
         />
+      ) : (
+        <DecidedTable items={items} />
       )}
-      <Refused lines={refused} />
-      {state === 'open' ? <OpenTable items={sorted} selected={selected} onToggle={toggle} /> : <DecidedTable items={items} />}
       {list.hasNextPage && (
         <Button isBusy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
           Show more approvals
@@ -96,9 +91,10 @@ interface OpenTableProps {
   readonly items: readonly ApprovalItem[]
   readonly selected: ReadonlySet<string>
   readonly onToggle: (key: string) => void
+  readonly onDone: (refused: readonly Refusal[]) => void
 }
 
-function OpenTable({ items, selected, onToggle }: OpenTableProps): ReactElement {
+function OpenTable({ items, selected, onToggle, onDone }: OpenTableProps): ReactElement {
   const now = useNow()
   return (
     <Table
@@ -116,14 +112,14 @@ function OpenTable({ items, selected, onToggle }: OpenTableProps): ReactElement 
                 onChange={() => onToggle(keyOf(item))}
                 aria-label={`Select ${nameOf(item)}`}
               />
-            ) : (
-              'not yours'
-            ),
+            ) : null,
         },
         { head: 'Step', cell: ({ step }) => <bdi>{step === '' ? 'the start' : step}</bdi> },
         { head: 'Build', cell: BuildLink },
-        { head: 'Waits for', cell: ({ expiresAt }) => `${formatSpan(Math.max(0, expiresAt - now))} more` },
-        { head: 'Next', cell: ({ next }) => <bdi>{next.join(', ')}</bdi> },
+        { head: 'Asked', cell: ({ waitingSince }) => <When at={waitingSince} /> },
+        { head: 'Expires in', cell: ({ expiresAt }) => formatSpan(Math.max(0, expiresAt - now)) },
+        { head: 'Then runs', cell: ({ next }) => <bdi>{next.join(', ')}</bdi> },
+        { head: 'Decide', cell: (item) => (item.may ? <RowButtons item={item} onDone={onDone} /> : 'not yours') },
       ]}
     />
   )
@@ -158,63 +154,15 @@ function BuildLink({ build }: ApprovalItem): ReactElement {
 }
 
 /** Approvals that could not be decided, each with its reason. They stay when the list empties. */
-function Refused({ lines }: { readonly lines: readonly string[] }): ReactElement {
+function Refused({ refused }: { readonly refused: readonly Refusal[] }): ReactElement {
   return (
     <div role="alert">
-      {lines.map((line) => (
-        <p key={line}>
-          <bdi>{line}</bdi>
+      {refused.map(({ item, reason }) => (
+        <p key={keyOf(item)}>
+          <bdi>
+            {nameOf(item)}: {reason}
+          </bdi>
         </p>
-      ))}
-    </div>
-  )
-}
-
-const DONE: Readonly<Record<Decision, string>> = { approve: 'Approved', deny: 'Denied' }
-
-interface DecisionBarProps {
-  readonly items: readonly ApprovalItem[]
-  /** Gets a line for each approval that could not be decided. */
-  readonly onDone: (refused: readonly string[]) => void
-}
-
-/** Decides the selected approvals one after the other, with one comment. */
-function DecisionBar({ items, onDone }: DecisionBarProps): ReactElement {
-  const away = useAway()
-  const [comment, setComment] = useState('')
-  const decide = useMutation({
-    mutationFn: async (decision: Decision) => {
-      const refused: string[] = []
-      for (const item of items) {
-        const input = { ...(item.step !== '' && { step: item.step }), ...(comment.trim() !== '' && { comment: comment.trim() }) }
-        await client.builds[decision](item.build.id, input).catch((error: unknown) => {
-          refused.push(`${nameOf(item)}: ${toProblem(error).message}`)
-        })
-      }
-      return { refused, count: items.length - refused.length }
-    },
-    onSuccess: ({ refused, count }, decision) => {
-      if (count > 0) tell({ text: `${DONE[decision]} ${plural(count, 'approval')}.` })
-      if (refused.length === 0) setComment('')
-      onDone(refused)
-    },
-    onSettled: refresh,
-  })
-  const off = away ?? (items.length === 0 ? 'No approval is selected.' : undefined)
-  return (
-    <div className={styles['bar']} role="group" aria-label="Decision">
-      <TextArea label="Comment" rows={2} maxLength={2_000} value={comment} onChange={(event) => setComment(event.target.value)} />
-      <div className={styles['buttons']}>
-        <Button tone="primary" off={off} isBusy={decide.isPending} onClick={() => decide.mutate('approve')}>
-          Approve
-        </Button>
-        <Button tone="danger" off={off} isBusy={decide.isPending} onClick={() => decide.mutate('deny')}>
-          Deny
-        </Button>
-        <span>{plural(items.length, 'approval')} selected</span>
-      </div>
-      {items.map(({ build, step }) => (
-        <Command key={`${build.id}/${step}`} text={sh`windlass approve ${build.id} ${step === '' ? [] : [step]}`} />
       ))}
     </div>
   )

@@ -5,14 +5,14 @@ import { Bug, Ellipsis, RotateCw, Square } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
-import { Menu, type MenuEntry } from '../parts/menu.tsx'
+import { Menu, type MenuEntry } from '../parts/floating/menu.tsx'
 import { sh } from '../parts/shell.ts'
-import { usePaletteActions } from '../shell/palette-actions.ts'
+import { usePaletteActions } from '../shell/palette/palette-actions.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { copyAndTell, tell } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
-import { copySummary } from './copy-summary.ts'
+import { copySummary } from './failure/copy-summary.ts'
 import { toggleEndNotice, useIsWatched } from './notify-end.ts'
 import { useRestart } from './restart.ts'
 import { Terminate } from './terminate.tsx'
@@ -77,6 +77,14 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     note: `windlass terminate ${build.id}`,
     onChoose: () => setIsAsking(true),
   }
+  const { pipeline } = build
+  const places: MenuEntry[] =
+    pipeline === undefined
+      ? []
+      : [
+          { label: 'Open the pipeline', onChoose: () => go(paths.pipeline(pipeline)) },
+          { label: 'Edit the pipeline', onChoose: () => go(paths.pipeline(pipeline, 'edit')) },
+        ]
   const copies: MenuEntry[] = [
     { label: 'Copy the address', keys: 'y', onChoose: () => void copyAndTell(location.href, 'the address') },
     { label: 'Copy a summary as Markdown', onChoose: () => void copySummary(build) },
@@ -89,7 +97,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
     isMarked: isWatched,
     onChoose: () => void toggleEndNotice(build),
   }
-  const all = [...restarts, debug, terminate, notice, ...copies]
+  const all = [...restarts, debug, terminate, notice, ...places, ...copies]
   usePaletteActions(() =>
     all.map((entry) => ({
       id: `action ${entry.label}`,
@@ -124,7 +132,7 @@ export function Actions({ build, step }: ActionsProps): ReactElement {
             <Ellipsis size={16} aria-hidden />
           </Button>
         }
-        groups={[restarts, [debug], [terminate], [notice], copies]}
+        groups={[restarts, [debug], [terminate], [notice], places, copies].filter((group) => group.length > 0)}
       />
       {isAsking && <Terminate build={build} onClose={() => setIsAsking(false)} />}
     </>

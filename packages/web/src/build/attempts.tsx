@@ -7,7 +7,7 @@ import { formatClock } from '../looks/time.ts'
 import { paths, SYSTEM } from '../url/paths.ts'
 import { isLost, sentenceOfAttempt } from './attempt-text.ts'
 import styles from './attempts.module.css'
-import { bandsOf, placeOf, type Span } from './time-line.ts'
+import { bandsOf, placeOf, type Span } from './steps/time-line.ts'
 
 /** Waits shorter than this are not shown. Milliseconds. */
 const LEAST_WAIT_MS = 1_000
@@ -26,7 +26,9 @@ export function AttemptBands({
   const least = (NARROWEST / 100) * (span.to - span.from)
   const bands = bandsOf(build, now).filter(({ kind, from, to }) => kind === 'run' || to - from >= least)
   const isLong = bands.some(({ kind, from, to }) => kind !== 'run' && to - from >= LEAST_WAIT_MS)
-  if ((build.attempts ?? []).length < 2 && !isLong) return null
+  const { length } = build.attempts ?? []
+  // Before the first attempt the whole line would be one wait, which the sentence tells.
+  if (length === 0 || (length < 2 && !isLong)) return null
   return (
     <div className={styles['bands']} aria-hidden>
       <span>Attempts</span>

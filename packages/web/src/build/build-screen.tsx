@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { isFinalBuild, stepToBlame } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import { Suspense, useEffect, type ReactElement } from 'react'
-import { useLocation, useParams } from 'wouter'
+import { Link, useLocation, useParams } from 'wouter'
 import { HeldCards } from '../debug/held-cards.tsx'
 import { lookOfBuild, type Tone } from '../looks/states.ts'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { StatusLine } from '../parts/status-line.tsx'
+import { StatusLine } from '../parts/forms/status-line.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -18,19 +18,20 @@ import { Page, type Favicon } from '../shell/page.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { BUILD_TABS, paths, type BuildTab } from '../url/paths.ts'
 import { Actions } from './actions.tsx'
-import { ApprovalCards } from './approval-card.tsx'
+import { ApprovalCards } from './approval/approval-card.tsx'
 import styles from './build.module.css'
-import { CompareTab } from './compare-tab.tsx'
-import { DocumentTab } from './document-tab.tsx'
-import { EventsTab } from './events-tab.tsx'
+import { CompareTab } from './tabs/compare-tab.tsx'
+import { DocumentTab } from './tabs/document-tab.tsx'
+import { EventsTab } from './tabs/events-tab.tsx'
 import { Facts } from './facts.tsx'
-import { FailureCard } from './failure-card.tsx'
-import { GraphTab } from './graph-tab.tsx'
+import { FailureCard } from './failure/failure-card.tsx'
+import { GraphTab } from './tabs/graph-tab.tsx'
 import { LogViewer } from '../log/late-viewer.ts'
+import { LinkedSentence } from './linked-sentence.tsx'
 import { sentenceOf } from './sentence.ts'
-import { StepsTab } from './steps-tab.tsx'
-import { UsageTab } from './usage-tab.tsx'
-import { VariablesTab } from './variables-tab.tsx'
+import { StepsTab } from './steps/steps-tab.tsx'
+import { UsageTab } from './usage/usage-tab.tsx'
+import { VariablesTab } from './tabs/variables-tab.tsx'
 
 const DebugTab = late(async () => (await import('../debug/debug-tab.tsx')).DebugTab)
 
@@ -130,23 +131,30 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
     { keys: 'e', does: 'Next failed step', run: nextFailed },
     { keys: 'c', does: 'Compare with the last successful build', run: () => go(paths.build(build.id, 'compare')) },
   ])
-  const title = `#${build.number} ${build.pipeline ?? ''}`.trim()
+  const title = `#${build.number} ${build.pipeline ?? build.file ?? ''}`.trim()
   return (
     <Page
       title={`${look.word}: ${title}`}
       favicon={FAVICONS[look.tone]}
       heading={
         <>
-          <bdi>{build.pipeline ?? 'Build'}</bdi> <span className="quiet">#{build.number}</span>
+          <PipelineName build={build} /> <span className="quiet">#{build.number}</span>
         </>
       }
       actions={<Actions build={build} step={place.step ?? blamed?.name} />}
     >
       <Facts build={build} />
       <StatusLine look={look}>
-        <bdi>{sentenceOf(build)}</bdi>
+        <LinkedSentence build={build} text={sentenceOf(build)} />
       </StatusLine>
-      {blamed !== undefined && <FailureCard build={build} step={blamed} />}
+      {/* An approval has a card with its buttons. */}
+      {!isFinalBuild(build.status) && build.status !== 'pending-approval' && build.hint !== undefined && (
+        <p className="quiet">
+          <bdi>{build.hint}</bdi>
+        </p>
+      )}
+      {/* On the other tabs the sentence is enough: the card would hide what they show. */}
+      {blamed !== undefined && place.tab === 'overview' && <FailureCard build={build} step={blamed} />}
       <ApprovalCards build={build} />
       <HeldCards build={build} />
       <Problems build={build} />
@@ -160,6 +168,15 @@ function Loaded({ build, place }: { readonly build: Build; readonly place: Retur
       />
       <Tab build={build} place={place} blamed={blamed?.name} />
     </Page>
+  )
+}
+
+function PipelineName({ build: { pipeline: name, file = 'Build' } }: { readonly build: Build }): ReactElement {
+  if (name === undefined) return <bdi>{file}</bdi>
+  return (
+    <Link href={paths.pipeline(name)} className={styles['pipeline'] ?? ''}>
+      <bdi>{name}</bdi>
+    </Link>
   )
 }
 
@@ -192,7 +209,7 @@ function Tab({
         </Suspense>
       )
     default:
-      return <StepsTab build={build} chosen={place.step ?? blamed} />
+      return <StepsTab build={build} asked={place.step} blamed={blamed} />
   }
 }
 

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { plural } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import type { ReactElement } from 'react'
+import { GitBranch, GitCommitHorizontal, Server, User, Zap, type LucideIcon } from 'lucide-react'
+import type { ReactElement, ReactNode } from 'react'
 import { Link } from 'wouter'
 import { When } from '../parts/when.tsx'
 import { queries } from '../server/queries.ts'
@@ -13,15 +14,47 @@ export function Facts({ build }: { readonly build: Build }): ReactElement {
   const { branch, revision, commit, initiator, runtime, trigger } = build
   return (
     <div className={styles['facts']}>
-      {branch !== undefined && <bdi className="mono">{branch}</bdi>}
-      {revision !== undefined && <bdi className="mono">{revision.slice(0, 8)}</bdi>}
-      {commit?.message !== undefined && <bdi className={styles['message']}>{commit.message}</bdi>}
-      <bdi>{initiator}</bdi>
-      <bdi>{trigger.name ?? trigger.kind}</bdi>
-      {runtime !== undefined && <bdi>runtime {runtime}</bdi>}
+      {branch !== undefined && (
+        <Fact icon={GitBranch} name="Branch">
+          <bdi className="mono">{branch}</bdi>
+        </Fact>
+      )}
+      {revision !== undefined && (
+        <Fact icon={GitCommitHorizontal} name="Commit">
+          <bdi className="mono">{revision.slice(0, 8)}</bdi>
+          {commit?.message !== undefined && <bdi className={styles['message']}>{commit.message}</bdi>}
+        </Fact>
+      )}
+      <Fact icon={User} name="Started by">
+        <bdi>{initiator}</bdi>
+      </Fact>
+      <Fact icon={Zap} name="Trigger">
+        <bdi>{trigger.name ?? trigger.kind}</bdi>
+      </Fact>
+      {runtime !== undefined && (
+        <Fact icon={Server} name="Runtime">
+          <bdi>{runtime}</bdi>
+        </Fact>
+      )}
       <When at={build.createdAt} />
       <Relations id={build.id} />
     </div>
+  )
+}
+
+interface FactProps {
+  readonly icon: LucideIcon
+  readonly name: string
+  readonly children: ReactNode
+}
+
+function Fact({ icon: Icon, name, children }: FactProps): ReactElement {
+  return (
+    <span className={styles['fact']} title={name}>
+      <Icon size={14} aria-hidden />
+      <span className="unseen">{name}</span>
+      {children}
+    </span>
   )
 }
 

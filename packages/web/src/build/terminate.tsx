@@ -1,7 +1,7 @@
 /** Asks before a build is terminated. */
 import type { Build } from '@windlass/protocol'
 import type { ReactElement } from 'react'
-import { Question } from '../parts/question.tsx'
+import { Question } from '../parts/forms/question.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'

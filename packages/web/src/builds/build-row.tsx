@@ -2,8 +2,9 @@
 import type { Build } from '@windlass/protocol'
 import type { MouseEvent, ReactElement } from 'react'
 import { Link } from 'wouter'
+import { LinkedSentence } from '../build/linked-sentence.tsx'
 import { listSentenceOf } from '../build/sentence.ts'
-import { useNow } from '../looks/clock.ts'
+import { useTime } from '../looks/clock.ts'
 import { lookOfBuild } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { formatClock, formatSpan } from '../looks/time.ts'
@@ -22,7 +23,7 @@ interface BuildRowProps {
 }
 
 export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: BuildRowProps): ReactElement {
-  const { number, pipeline, branch, revision, commit, initiator } = build
+  const { number, pipeline, file, branch, revision, commit, initiator } = build
   const select = (event: MouseEvent): void => onSelect(event.shiftKey)
   return (
     <div
@@ -41,7 +42,7 @@ export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: B
           <Link href={paths.build(build.id)} className={styles['number'] ?? ''}>
             <bdi>#{number}</bdi>
           </Link>
-          <bdi className={styles['pipeline']}>{pipeline ?? 'without a pipeline'}</bdi>
+          <bdi className={styles['pipeline']}>{pipeline ?? file ?? 'without a pipeline'}</bdi>
           {branch !== undefined && <bdi className={styles['ref']}>{branch}</bdi>}
           {revision !== undefined && <bdi className={styles['ref']}>{revision.slice(0, 8)}</bdi>}
           {commit?.message !== undefined && <bdi className={styles['message']}>{commit.message}</bdi>}
@@ -60,29 +61,14 @@ export function BuildRow({ build, isCurrent, isSelected, isDimmed, onSelect }: B
   )
 }
 
-/** The sentence of a build. Numbers of the builds that hold its limit are links, and a wait says for how long. */
+/** The sentence of a build. A wait says for how long. */
 function Sentence({ build }: { readonly build: Build }): ReactElement {
-  const now = useNow()
   const text = listSentenceOf(build)
-  const { holders = [], since } = build.waiting ?? {}
-  const ids = new Map(holders.map(({ number, id }) => [`#${number}`, id]))
-  const wait = since === undefined ? '' : `, for ${formatSpan(now - since)}`
+  const since = build.waiting?.since
+  const wait = useTime((now) => (since === undefined ? '' : `, for ${formatSpan(now - since)}`))
   return (
     <p className={styles['why']} title={text + wait}>
-      <bdi>
-        {ids.size === 0
-          ? text
-          : text.split(/(#\d+)/).map((part, index) => {
-              const id = ids.get(part)
-              return id === undefined ? (
-                part
-              ) : (
-                <Link key={index} href={paths.build(id)}>
-                  {part}
-                </Link>
-              )
-            })}
-      </bdi>
+      <LinkedSentence build={build} text={text} />
       {wait}
     </p>
   )
@@ -90,9 +76,8 @@ function Sentence({ build }: { readonly build: Build }): ReactElement {
 
 /** How long a build ran, runs or waits, beside the usual time of its pipeline while it runs. */
 export function Duration({ build }: { readonly build: Build }): ReactElement {
-  const now = useNow()
   const from = build.startedAt ?? build.waiting?.since ?? build.createdAt
-  const time = formatClock((build.finishedAt ?? now) - from)
+  const time = useTime((now) => formatClock((build.finishedAt ?? now) - from))
   return build.usualMs === undefined ? (
     <>{time}</>
   ) : (

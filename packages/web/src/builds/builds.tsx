@@ -7,7 +7,7 @@ import { BuildList } from './build-list.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { toListCommand } from './list-command.ts'
 import { Steady } from './steady.tsx'
-import { Views } from './views.tsx'
+import { Views } from './views/views.tsx'
 import { WaitingBox } from './waiting-box.tsx'
 
 export function Builds(): ReactElement {

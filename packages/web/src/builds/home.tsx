@@ -4,8 +4,8 @@ import type { ReactElement } from 'react'
 import { Redirect } from 'wouter'
 import { Loading } from '../parts/loading.tsx'
 import { paths } from '../url/paths.ts'
-import { fromViewFilter } from './view-filter.ts'
-import { viewQueries } from './view-queries.ts'
+import { fromViewFilter } from './views/view-filter.ts'
+import { viewQueries } from './views/view-queries.ts'
 
 export function Home(): ReactElement {
   const preferences = useQuery(viewQueries.preferences())

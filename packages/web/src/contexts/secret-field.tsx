@@ -2,7 +2,7 @@
 import { describeUnmasked } from '@windlass/plan'
 import { useId, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
-import { TextArea } from '../parts/field.tsx'
+import { TextArea } from '../parts/forms/field.tsx'
 import layout from '../parts/layout.module.css'
 import styles from './contexts.module.css'
 import type { DraftField } from './draft.ts'

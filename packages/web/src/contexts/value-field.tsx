@@ -1,7 +1,7 @@
 /** A field of a context that is not secret. */
 import { isYamlContext, type ContextInput } from '@windlass/protocol'
 import type { ReactElement } from 'react'
-import { Field, TextArea } from '../parts/field.tsx'
+import { Field, TextArea } from '../parts/forms/field.tsx'
 import type { DraftField } from './draft.ts'
 
 /** Fields with several lines. */

@@ -4,17 +4,17 @@ import { formatBytes, plural } from '@windlass/plan'
 import { describeDiskUse, type Disk, type DiskPage, type DiskState, type Runtime } from '@windlass/protocol'
 import { useState, type ReactElement } from 'react'
 import { Link } from 'wouter'
-import { useNow } from '../looks/clock.ts'
+import { useTime } from '../looks/clock.ts'
 import { formatExact, formatMoment, formatSpan } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/floating/dialog.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
-import { Tooltip } from '../parts/tooltip.tsx'
+import { Tooltip } from '../parts/floating/tooltip.tsx'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
@@ -159,18 +159,19 @@ function Pair({ main, more }: { readonly main: ReactElement | string; readonly m
 }
 
 function StateCell({ state, since, message, keptUntil }: Disk): ReactElement {
-  const now = useNow()
+  const span = useTime((now) => formatSpan(now - since))
+  const until = useTime((now) => (keptUntil === undefined ? '' : formatMoment(keptUntil, now)))
   return (
     <span className={styles['pair']}>
       <span className={styles['state']} data-state={state}>
         {STATES[state]} for{' '}
         <Tooltip text={formatExact(since)}>
-          <time dateTime={new Date(since).toISOString()}>{formatSpan(now - since)}</time>
+          <time dateTime={new Date(since).toISOString()}>{span}</time>
         </Tooltip>
       </span>
       {message !== undefined && <bdi className={styles['why']}>{message}</bdi>}
       {keptUntil !== undefined && state === 'warm' && (
-        <span className={styles['more']}>reserved for its build until {formatMoment(keptUntil, now)}</span>
+        <span className={styles['more']}>reserved for its build until {until}</span>
       )}
     </span>
   )

@@ -8,9 +8,9 @@ import styles from './editor.module.css'
 import { PlanView } from './plan-view.tsx'
 import { ProblemList, type ListedProblem } from './problem-list.tsx'
 import { openTextField, type TextField } from './text-field.ts'
-import { useCheck, useKnownNames, useLanguage, type Checked } from './use-check.ts'
-import { useServerPlan } from './use-server-plan.ts'
-import { useStepTypes } from './use-step-types.ts'
+import { useCheck, useKnownNames, useLanguage, type Checked } from './checks/use-check.ts'
+import { useServerPlan } from './checks/use-server-plan.ts'
+import { useStepTypes } from './checks/use-step-types.ts'
 
 /** With what the plan beside the document is made. */
 export interface PlanWith {

@@ -5,8 +5,8 @@ import type { Pipeline } from '@windlass/protocol'
 import { useEffect, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { Field } from '../parts/field.tsx'
+import { Dialog } from '../parts/floating/dialog.tsx'
+import { Field } from '../parts/forms/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { sh } from '../parts/shell.ts'
 import { Tabs } from '../parts/tabs.tsx'
@@ -26,7 +26,7 @@ import { keepDraft, readDraft } from './drafts.ts'
 import styles from './editor.module.css'
 import { GitDocument } from './git-document.tsx'
 import { TriggerSelect } from './trigger-select.tsx'
-import type { Checked } from './use-check.ts'
+import type { Checked } from './checks/use-check.ts'
 
 export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactElement {
   const { name } = pipeline
@@ -106,7 +106,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
               Discard changes
             </Button>
           )}
-          <Button onClick={() => setIsRunOpen(true)}>{isDirty ? 'Run this draft' : 'Run'}</Button>
+          {isDirty && <Button onClick={() => setIsRunOpen(true)}>Run this draft</Button>}
           <Button tone="primary" off={whyNoSave} isBusy={save.isPending} onClick={start}>
             Save
           </Button>

@@ -5,7 +5,7 @@ import { useEffect, useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../parts/forms/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
@@ -18,7 +18,7 @@ import { DocumentEditor } from './document-editor.tsx'
 import { keepDraft, readDraft } from './drafts.ts'
 import styles from './editor.module.css'
 import { START_DOCUMENTS } from './start-documents.ts'
-import type { Checked } from './use-check.ts'
+import type { Checked } from './checks/use-check.ts'
 
 const FIRST = START_DOCUMENTS[0]?.document ?? ''
 /** Key of the draft of a pipeline that has no name yet. */
@@ -80,6 +80,7 @@ export function NewPipeline(): ReactElement {
               Create and run
             </Button>
           </div>
+          {whyNoRun !== undefined && <p className="quiet">{whyNoRun}</p>}
         </div>
         <div className={styles['starts']} role="group" aria-label="Start from">
           {START_DOCUMENTS.map((one) => (

@@ -4,9 +4,9 @@ import type { PlanAnswer, PlanPreview } from '@windlass/protocol'
 import { Check, CircleHelp, Minus, X } from 'lucide-react'
 import type { ReactElement } from 'react'
 import { Table } from '../parts/table.tsx'
-import { keyOfVariable, VARIABLE_COLUMNS } from '../parts/variable-columns.tsx'
+import { keyOfVariable, VARIABLE_COLUMNS } from '../parts/forms/variable-columns.tsx'
 import styles from './editor.module.css'
-import type { PlacedPlan } from './language.ts'
+import type { PlacedPlan } from './checks/language.ts'
 
 export type ShownPlan = PlacedPlan | PlanPreview
 type Step = ShownPlan['steps'][number]

@@ -25,7 +25,7 @@ import {
   type Tooltip,
 } from '@codemirror/view'
 import type { Completions, Explanation } from '@windlass/pipeline'
-import type { ShownProblem } from './language.ts'
+import type { ShownProblem } from './checks/language.ts'
 import { theme } from './theme.ts'
 
 export interface TextFieldOptions {

@@ -1,6 +1,6 @@
 /** Chooses a trigger of a pipeline, or none. */
 import type { ReactElement } from 'react'
-import { Select } from '../parts/choice.tsx'
+import { Select } from '../parts/forms/choice.tsx'
 
 interface TriggerSelectProps {
   readonly names: readonly string[]

@@ -1,5 +1,6 @@
 /** What happens on a runtime now, what is wrong with it, and its load of the last 24 hours. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { textOfReason } from '@windlass/plan'
 import type { Build, Runtime, RuntimeActivity } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { Link } from 'wouter'
@@ -16,9 +17,9 @@ import { sh } from '../parts/shell.ts'
 import { Table } from '../parts/table.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
-import { Findings } from './findings.tsx'
+import { Findings } from './agents/findings.tsx'
 import styles from './fleet.module.css'
-import { LoadChart } from './load-chart.tsx'
+import { LoadChart } from './load/load-chart.tsx'
 import { fleet } from './queries.ts'
 
 /** Builds that hold a place of the runtime. */
@@ -68,7 +69,7 @@ function RunningBuilds({ runtime }: { readonly runtime: string }): ReactElement 
       columns={[
         { head: 'Status', cell: (build) => <Status look={lookOfBuild(build)} /> },
         { head: 'Build', cell: BuildLink },
-        { head: 'Pipeline', cell: ({ pipeline }) => <bdi>{pipeline ?? 'without a pipeline'}</bdi> },
+        { head: 'Pipeline', cell: ({ pipeline, file }) => <bdi>{pipeline ?? file ?? 'without a pipeline'}</bdi> },
         { head: 'Step', cell: ({ progress }) => <bdi>{progress?.current ?? ''}</bdi> },
         { head: 'Time', cell: (build) => <Duration build={build} /> },
       ]}
@@ -92,7 +93,8 @@ function WaitingBuilds({ waiting }: Pick<RuntimeActivity, 'waiting'>): ReactElem
         { head: 'Build', cell: BuildLink },
         { head: 'Pipeline', cell: ({ pipeline }) => <bdi>{pipeline ?? 'without a pipeline'}</bdi> },
         { head: 'Branch', cell: ({ branch }) => <bdi>{branch ?? ''}</bdi> },
-        { head: 'Waits for', cell: ({ since }) => formatSpan(now - since) },
+        { head: 'Why', cell: ({ reason }) => textOfReason(reason)?.replace(/\.$/, '') ?? '' },
+        { head: 'Time', cell: ({ since }) => formatSpan(now - since) },
       ]}
     />
   )

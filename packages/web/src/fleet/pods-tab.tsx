@@ -16,7 +16,7 @@ import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
 import styles from './fleet.module.css'
 import { fleet } from './queries.ts'
-import { namespaceOf } from './spec-values.ts'
+import { namespaceOf } from './spec/spec-values.ts'
 
 export function PodsTab({ runtime }: { readonly runtime: Runtime }): ReactElement {
   const merged = useQuery(fleet.merged(runtime.name))

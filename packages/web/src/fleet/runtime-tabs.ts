@@ -15,6 +15,6 @@ export const RUNTIME_TABS: readonly RuntimeTab[] = [
   { label: 'Now', Content: late(async () => (await import('./now-tab.tsx')).NowTab) },
   { part: 'disks', label: 'Disks', Content: late(async () => (await import('../disks/disks-tab.tsx')).DisksTab) },
   { part: 'pods', label: 'Pods', Content: late(async () => (await import('./pods-tab.tsx')).PodsTab) },
-  { part: 'spec', label: 'Spec', Content: late(async () => (await import('./spec-tab.tsx')).SpecTab) },
-  { part: 'history', label: 'History', Content: late(async () => (await import('./history-tab.tsx')).HistoryTab) },
+  { part: 'spec', label: 'Spec', Content: late(async () => (await import('./spec/spec-tab.tsx')).SpecTab) },
+  { part: 'history', label: 'History', Content: late(async () => (await import('./load/history-tab.tsx')).HistoryTab) },
 ]

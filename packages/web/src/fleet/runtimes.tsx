@@ -18,10 +18,10 @@ import { useShortcuts } from '../shell/shortcuts.ts'
 import { useHidden, useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
-import { AgentTable } from './agent-table.tsx'
-import { ConnectCluster } from './connect-cluster.tsx'
+import { AgentTable } from './agents/agent-table.tsx'
+import { ConnectCluster } from './agents/connect-cluster.tsx'
 import styles from './fleet.module.css'
-import { loadOf } from './load-text.ts'
+import { loadOf } from './load/load-text.ts'
 
 export function Runtimes(): ReactElement {
   const [connect, setConnect] = useParam('connect')

@@ -1,12 +1,14 @@
 /** The bar above a log: what it is, search, settings, and how to take it away. */
-import { ChevronDown, ChevronUp } from 'lucide-react'
+import { ChevronDown, ChevronUp, Ellipsis } from 'lucide-react'
 import { useEffect, useEffectEvent, useState, type ReactElement, type RefObject } from 'react'
 import { Button, IconButton } from '../parts/button.tsx'
+import { download } from '../parts/download.ts'
+import { Menu } from '../parts/floating/menu.tsx'
 import { toProblem } from '../parts/problem.tsx'
-import { formatCount, TIMES, type Times } from './format.ts'
-import type { LogName, LogState } from './log-state.ts'
+import { formatCount, TIMES, type Times } from './rows/format.ts'
+import type { LogName, LogState } from './lines/log-state.ts'
 import styles from './log.module.css'
-import { MAX_FOUND, type Wanted } from './search.ts'
+import { MAX_FOUND, type Wanted } from './lines/search.ts'
 import type { Settings } from './view.ts'
 
 export interface BarProps {
@@ -71,29 +73,7 @@ export function Bar(props: BarProps): ReactElement {
       <Button small tone="quiet" aria-pressed={settings.wraps} onClick={() => onChange({ wraps: !settings.wraps })}>
         Wrap
       </Button>
-      <select
-        aria-label="Times"
-        value={settings.times}
-        onChange={({ target }) => onChange({ times: TIMES.find((one) => one === target.value) ?? 'none' })}
-      >
-        {TIMES.map((times) => (
-          <option key={times} value={times}>
-            {TIMES_SHOWN[times]}
-          </option>
-        ))}
-      </select>
-      <Button
-        small
-        tone="quiet"
-        aria-pressed={settings.showsControls}
-        onClick={() => onChange({ showsControls: !settings.showsControls })}
-      >
-        Control characters
-      </Button>
-      <Button small tone="quiet" onClick={props.onCopy}>
-        Copy lines
-      </Button>
-      <Links name={props.name} />
+      <More {...props} />
     </div>
   )
 }
@@ -103,23 +83,40 @@ function titleOf(stream: string): string {
   return stream === 'system' ? 'Build' : stream.replace(/^step\//, '')
 }
 
-function Links({ name: { buildId, attempt, stream } }: { readonly name: LogName }): ReactElement {
-  const address = (download: '' | 'text' | 'raw'): string => {
-    const query = new URLSearchParams({ stream, attempt: String(attempt), ...(download !== '' && { download }) })
+/** What is needed less often: times, control characters, and ways to take the log away. */
+function More({ name: { buildId, attempt, stream }, settings, onChange, onCopy }: BarProps): ReactElement {
+  const address = (form: '' | 'text' | 'raw'): string => {
+    const query = new URLSearchParams({ stream, attempt: String(attempt), ...(form !== '' && { download: form }) })
     return `/v1/builds/${buildId}/log?${query.toString()}`
   }
   return (
-    <>
-      <a href={address('')} target="_blank" rel="noopener">
-        Read as plain text
-      </a>
-      <a href={address('text')} download>
-        Download
-      </a>
-      <a href={address('raw')} download>
-        As written
-      </a>
-    </>
+    <Menu
+      button={
+        <Button small tone="quiet" aria-label="More for this log">
+          <Ellipsis size={16} aria-hidden />
+        </Button>
+      }
+      groups={[
+        TIMES.map((times) => ({
+          label: TIMES_SHOWN[times],
+          isMarked: settings.times === times,
+          onChoose: () => onChange({ times }),
+        })),
+        [
+          {
+            label: 'Control characters',
+            isMarked: settings.showsControls,
+            onChoose: () => onChange({ showsControls: !settings.showsControls }),
+          },
+          { label: 'Copy lines', note: 'the marked ones', onChoose: onCopy },
+        ],
+        [
+          { label: 'Read as plain text', onChoose: () => void open(address(''), '_blank', 'noopener') },
+          { label: 'Download', note: 'without escape sequences', onChoose: () => download(address('text')) },
+          { label: 'Download as written', onChoose: () => download(address('raw')) },
+        ],
+      ]}
+    />
   )
 }
 

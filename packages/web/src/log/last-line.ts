@@ -1,7 +1,7 @@
 /** The last line of a stream, where following begins. */
 import { isFault } from '@windlass/kit/faults'
 import type { LogLines } from '@windlass/protocol'
-import type { LoadLines } from './source.ts'
+import type { LoadLines } from './lines/source.ts'
 
 /** Returns true if the stream does not exist. A step that has begun has none before its first output. */
 export function isMissing(error: unknown): boolean {

@@ -8,8 +8,8 @@ import { Problem } from '../parts/problem.tsx'
 import { WindowedList } from '../parts/windowed-list.tsx'
 import { queries } from '../server/queries.ts'
 import { paths } from '../url/paths.ts'
-import { formatCount } from './format.ts'
-import type { LogName } from './log-state.ts'
+import { formatCount } from './rows/format.ts'
+import type { LogName } from './lines/log-state.ts'
 import styles from './new-lines.module.css'
 
 const ROW_PX = 20

@@ -1,13 +1,13 @@
 /** The rows of a log in a scrolling element, outside of React: what is drawn where, and what the scroll bar means. */
 import type { Theme } from '@windlass/ansi'
-import { formatTime, type Times } from './format.ts'
-import type { Marks } from './marks.ts'
-import { plainHeight, RowHeights } from './row-heights.ts'
-import { Rows, type Row } from './rows.ts'
-import type { Match, Search } from './search.ts'
-import { Segments } from './segments.ts'
-import { Sizes } from './sizes.ts'
-import type { LineSource } from './source.ts'
+import { formatTime, type Times } from './rows/format.ts'
+import type { Marks } from './lines/marks.ts'
+import { plainHeight, RowHeights } from './rows/row-heights.ts'
+import { Rows, type Row } from './rows/rows.ts'
+import type { Match, Search } from './lines/search.ts'
+import { Segments } from './rows/segments.ts'
+import { Sizes } from './rows/sizes.ts'
+import type { LineSource } from './lines/source.ts'
 import {
   afterBar,
   clamp,
@@ -22,12 +22,14 @@ import {
   TOP,
   type Anchor,
   type Geometry,
-} from './window.ts'
+} from './rows/window.ts'
 
 /** Pauses longer than this are drawn. Milliseconds. */
 const LEAST_GAP_MS = 5_000
 /** After this time without a movement, the bar shows the place again. Milliseconds. */
 const REST_MS = 150
+/** A smaller difference is one of rounding. Pixels. */
+const LEAST_MOVE = 0.5
 /** Heights of rows change what is in view, which changes the rows. */
 const MAX_PASSES = 3
 
@@ -239,7 +241,7 @@ export class View {
   #scrolled(): void {
     const { scrollTop } = this.#options.elements.scroller
     const step = scrollTop - this.#bar
-    if (Math.abs(step) < 0.5) return
+    if (Math.abs(step) < LEAST_MOVE) return
     if (step < 0) this.isFollowing = false
     this.#direction = step < 0 ? -1 : 1
     this.#anchor = afterBar(this.#anchor, { from: this.#bar, to: scrollTop }, this.#geometry())
@@ -258,7 +260,16 @@ export class View {
 
   #restLater(): void {
     clearTimeout(this.#rest)
-    this.#rest = setTimeout(() => this.#syncBar(), REST_MS)
+    this.#rest = setTimeout(() => {
+      // The event of a movement comes with the next frame. The bar must not take back what is not drawn yet.
+      if (this.#isMoved) this.#scrolled()
+      else this.#syncBar()
+    }, REST_MS)
+  }
+
+  /** True if the bar was moved since its place was read last. */
+  get #isMoved(): boolean {
+    return Math.abs(this.#options.elements.scroller.scrollTop - this.#bar) >= LEAST_MOVE
   }
 
   #syncBar(): void {

@@ -1,23 +1,22 @@
 /** The log of a step: rows of any number, search, marks, and what arrives while the step runs. */
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useLayoutEffect, useRef, useState, type ReactElement } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { queries } from '../server/queries.ts'
 import { copyAndTell, tell } from '../shell/toasts.tsx'
 import { readLines } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import { Bar } from './bar.tsx'
-import { TIMES, type Times } from './format.ts'
+import { TIMES, type Times } from './rows/format.ts'
 import { Log } from './log.ts'
-import { EMPTY, type LogName, type LogState } from './log-state.ts'
+import { EMPTY, type LogName, type LogState } from './lines/log-state.ts'
 import styles from './log.module.css'
-import { MAX_COPIED_LINES, toHash } from './select.ts'
+import { MAX_COPIED_LINES, toHash } from './lines/select.ts'
 import { NewLines } from './new-lines.tsx'
-import { ServerMarks } from './server-marks.tsx'
-import { Strip } from './strip.tsx'
+import { ServerMarks } from './lines/server-marks.tsx'
+import { Strip } from './rows/strip.tsx'
 import { useLogKeys } from './keys.ts'
+import { useNewLines } from './use-new-lines.ts'
 import type { Settings } from './view.ts'
 
 export interface LogViewerProps extends LogName {
@@ -68,7 +67,7 @@ export function LogViewer({
   const [state, setState] = useState(EMPTY)
   const [only, setOnly] = useParam('only')
   const isOnlyNew = only === 'new'
-  const { data: fresh } = useQuery({ ...queries.newLines(buildId, { attempt, stream }), enabled: isOnlyNew || opensAtProblem })
+  const fresh = useNewLines({ buildId, attempt, stream }, { isWanted: opensAtProblem, isAsked: isOnlyNew })
   const log = useRef<Log>(undefined)
   const viewer = useRef<HTMLElement>(null)
   const scroller = useRef<HTMLDivElement>(null)

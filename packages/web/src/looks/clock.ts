@@ -29,5 +29,10 @@ function subscribe(read: () => void): () => void {
 
 /** Returns the time and renders again each second. All readers share one timer. Epoch milliseconds. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => shown)
+  return useTime((time) => time)
+}
+
+/** Returns what `read` makes of the time in epoch milliseconds, and renders again when that changes. Looks each second. */
+export function useTime<T extends number | string>(read: (time: number) => T): T {
+  return useSyncExternalStore(subscribe, () => read(shown))
 }

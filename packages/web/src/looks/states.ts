@@ -1,4 +1,6 @@
 /** The word, shape and color of each state. Shape and word always accompany the color. */
+import type { GitlabJobState } from '@windlass/protocol'
+
 export type Tone = 'ok' | 'bad' | 'run' | 'wait' | 'stop' | 'idle'
 
 export type Shape =
@@ -66,6 +68,22 @@ const AGENTS = {
 /** Returns the look of an agent or a monitor by its status. */
 export function lookOfAgent(status: keyof typeof AGENTS): Look {
   return AGENTS[status]
+}
+
+const GITLAB_JOBS = {
+  waiting: LOOKS.waiting,
+  preparing: { ...LOOKS.starting, word: 'Preparing' },
+  running: LOOKS.running,
+  ending: { ...LOOKS.stopping, word: 'Ending' },
+  success: LOOKS.succeeded,
+  failed: LOOKS.failed,
+  canceled: { ...LOOKS.terminated, word: 'Canceled' },
+  unknown: { ...LOOKS.skipped, word: 'Unknown', shape: 'triangle', tone: 'wait' },
+} as const satisfies Readonly<Record<GitlabJobState, Look>>
+
+/** Returns the look of a job of GitLab. A newer server may have other states. */
+export function lookOfGitlabJob(state: GitlabJobState): Look {
+  return Object.hasOwn(GITLAB_JOBS, state) ? GITLAB_JOBS[state] : { ...LOOKS.skipped, word: state }
 }
 
 /** Returns the look of an installation. */

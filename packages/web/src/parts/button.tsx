@@ -2,7 +2,7 @@
 import type { ComponentProps, MouseEvent, ReactElement, ReactNode } from 'react'
 import { Link } from 'wouter'
 import styles from './button.module.css'
-import { useTooltip } from './tooltip.tsx'
+import { useTooltip } from './floating/tooltip.tsx'
 
 export type ButtonTone = 'plain' | 'primary' | 'danger' | 'quiet'
 

@@ -1,14 +1,14 @@
 /** A time: how long ago, with the exact time as tooltip. */
 import type { ReactElement } from 'react'
-import { useNow } from '../looks/clock.ts'
+import { useTime } from '../looks/clock.ts'
 import { formatAgo, formatExact } from '../looks/time.ts'
-import { Tooltip } from './tooltip.tsx'
+import { Tooltip } from './floating/tooltip.tsx'
 
 export function When({ at }: { readonly at: number }): ReactElement {
-  const now = useNow()
+  const ago = useTime((now) => formatAgo(at, now))
   return (
     <Tooltip text={formatExact(at)}>
-      <time dateTime={new Date(at).toISOString()}>{formatAgo(at, now)}</time>
+      <time dateTime={new Date(at).toISOString()}>{ago}</time>
     </Tooltip>
   )
 }

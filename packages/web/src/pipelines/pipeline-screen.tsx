@@ -19,7 +19,11 @@ export function PipelineScreen(): ReactElement {
   const current = PIPELINE_TABS.find((tab) => tab.part === part)
   if (current === undefined) return <NotHere />
   return (
-    <Page title={name} heading={<bdi>{name}</bdi>} actions={<ButtonLink href={paths.pipeline(name, 'run')}>Run</ButtonLink>}>
+    <Page
+      title={name}
+      heading={<bdi>{name}</bdi>}
+      actions={part !== 'run' && <ButtonLink href={paths.pipeline(name, 'run')}>Run</ButtonLink>}
+    >
       <Tabs
         label="Parts of the pipeline"
         tabs={PIPELINE_TABS.map((tab) => ({

@@ -9,7 +9,7 @@ import { formatClock } from '../looks/time.ts'
 import { Button, ButtonLink } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../parts/forms/field.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
@@ -160,7 +160,7 @@ function PipelineTable({ pipelines }: { readonly pipelines: readonly Pipeline[] 
             ),
         },
         { head: 'Green', cell: ({ activity }) => shareOf(activity?.builds ?? []) },
-        { head: 'p50', cell: ({ activity }) => medianOf(activity?.builds ?? []) },
+        { head: 'Usual time', cell: ({ activity }) => medianOf(activity?.builds ?? []) },
         {
           head: 'Last build',
           cell: ({ activity }) => {

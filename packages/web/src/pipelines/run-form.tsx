@@ -5,10 +5,10 @@ import { useState, type ReactElement } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { PlanView } from '../editor/plan-view.tsx'
 import { TriggerSelect } from '../editor/trigger-select.tsx'
-import { useServerPlan } from '../editor/use-server-plan.ts'
+import { useServerPlan } from '../editor/checks/use-server-plan.ts'
 import { Button } from '../parts/button.tsx'
 import { Command, CopyButton } from '../parts/copy.tsx'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../parts/forms/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
@@ -52,7 +52,13 @@ export function RunForm({ pipeline, draft, first, onChange }: RunFormProps): Rea
   const away = useAway()
   const [values, setValues] = useState<RunValues>({ ...NO_VALUES, ...first })
   const { data: triggers } = useQuery(queries.triggers(pipeline.name))
+  // Most pipelines build a branch. The address can name none.
+  const { data: branches } = useQuery({ ...queries.branches(pipeline.name), enabled: first?.branch === undefined })
+  const [isTouched, setIsTouched] = useState(false)
+  const latest = branches?.items[0]?.branch
+  if (!isTouched && latest !== undefined && values.branch === '') setValues({ ...values, branch: latest })
   const change = (changes: Partial<RunValues>): void => {
+    setIsTouched(true)
     const next = { ...values, ...changes }
     setValues(next)
     onChange?.(next)

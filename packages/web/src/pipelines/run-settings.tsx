@@ -1,6 +1,6 @@
 /** Settings of one run that most runs do not need. */
 import { useId, type ReactElement } from 'react'
-import { Field, TextArea } from '../parts/field.tsx'
+import { Field, TextArea } from '../parts/forms/field.tsx'
 import styles from './run.module.css'
 import type { RunSwitch, RunValues } from './run-values.ts'
 

@@ -97,7 +97,13 @@ function scheduleNoun(key: string): void {
   dueNouns.add(key)
 }
 
-const NOUN_KEYS = { approval: 'approvals', runtime: 'runtimes', agent: 'agents', delivery: 'deliveries' } as const
+const NOUN_KEYS = {
+  approval: 'approvals',
+  runtime: 'runtimes',
+  agent: 'agents',
+  delivery: 'deliveries',
+  'gitlab-job': 'gitlab-jobs',
+} as const
 
 function apply({ event, data }: StreamEvent): void {
   if (event === 'reset') readAgain({})

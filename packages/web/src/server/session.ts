@@ -6,7 +6,7 @@ import { client } from './client.ts'
 import { idOf, keepOwn } from './own-storage.ts'
 import { queries } from './queries.ts'
 import { queryClient } from './query-client.ts'
-import { restartStream } from './stream.ts'
+import { startStreamAnew } from './stream.ts'
 
 export type SessionState =
   | { readonly kind: 'loading' }
@@ -53,7 +53,7 @@ export function enter(session: Session): void {
   keepOwn(session)
   queryClient.setQueryData(queries.session().queryKey, session)
   void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
-  restartStream()
+  startStreamAnew()
 }
 
 /** Ends the session on the server and forgets what the page knows. */

@@ -1,12 +1,13 @@
 /**
  * The one event stream of this tab. Screens name the topics that they follow; the stream is opened again whenever the topics change. The new stream
- * starts at the cursor of the old one, which closes once the new one is open, so that nothing is missed. Events can repeat. A hidden tab closes its
- * stream.
+ * starts at the cursor of the old one, which closes once the new one is open, so that nothing is missed. The first one starts at the cursor of the session,
+ * which is older than what the page has read. Events can repeat. A hidden tab closes its stream.
  */
 import { isFault } from '@windlass/kit/faults'
 import { parseStreamTopic, STREAM_EVENTS, tolerant, type StreamEvent, type StreamEventName } from '@windlass/protocol'
 import { useEffect, useEffectEvent, useId } from 'react'
 import { client } from './client.ts'
+import { queries } from './queries.ts'
 import { queryClient } from './query-client.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -86,6 +87,7 @@ function close(): void {
 
 async function follow(topics: readonly string[], own: AbortController, before: AbortController | undefined): Promise<void> {
   try {
+    cursor ??= queryClient.getQueryData(queries.session().queryKey)?.cursor
     const events = client.server.stream({ query: { topic: [...topics], cursor }, signal: own.signal })
     for await (const { event, data, id } of events) {
       before?.abort()
@@ -222,8 +224,13 @@ export function watchVisibility(): void {
 }
 
 /** Forgets the cursor and opens the stream again, after another user has signed in. */
-export function restartStream(): void {
+export function startStreamAnew(): void {
   cursor = undefined
+  restartStream()
+}
+
+/** Opens the stream again. */
+export function restartStream(): void {
   close()
   plan()
 }

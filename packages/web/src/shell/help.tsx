@@ -1,6 +1,6 @@
 /** Lists the keys that work on the screen that is shown. A key of a later group replaces the same key of an earlier one. */
 import type { ReactElement } from 'react'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/floating/dialog.tsx'
 import { useStore } from '../server/store.ts'
 import { setSingleKeys, singleKeys, useShortcutGroups, type ShortcutGroup } from './shortcuts.ts'
 import styles from './shell.module.css'

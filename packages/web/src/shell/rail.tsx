@@ -4,11 +4,12 @@ import { useState, type ReactElement } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Logo } from '../looks/logo.tsx'
 import { IconButton } from '../parts/button.tsx'
-import { Tooltip } from '../parts/tooltip.tsx'
+import { Tooltip } from '../parts/floating/tooltip.tsx'
 import { useSession, whyNot } from '../server/session.ts'
+import { useStore } from '../server/store.ts'
 import { paths } from '../url/paths.ts'
 import { useFindings, type RoomFinding } from './findings.ts'
-import { isIn, ROOMS, type Room } from './rooms.ts'
+import { badges, isIn, useRooms, type Room } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
 import styles from './shell.module.css'
 
@@ -23,12 +24,7 @@ function readFolded(): boolean {
   }
 }
 
-interface RailProps {
-  /** Numbers beside rooms, by the name of the room. */
-  readonly badges: Readonly<Record<string, number>>
-}
-
-export function Rail({ badges }: RailProps): ReactElement {
+export function Rail(): ReactElement {
   const [isFolded, setIsFolded] = useState(readFolded)
   const toggle = (): void => {
     setIsFolded(!isFolded)
@@ -46,7 +42,7 @@ export function Rail({ badges }: RailProps): ReactElement {
         <span>Windlass</span>
       </Link>
       {GROUPS.map((group) => (
-        <Rooms key={group} group={group} badges={badges} isFolded={isFolded} />
+        <Rooms key={group} group={group} isFolded={isFolded} />
       ))}
       <div className={styles['fold']}>
         <IconButton label={isFolded ? 'Open the rail' : 'Fold the rail'} onClick={toggle}>
@@ -57,14 +53,11 @@ export function Rail({ badges }: RailProps): ReactElement {
   )
 }
 
-function Rooms({
-  group,
-  badges,
-  isFolded,
-}: RailProps & { readonly group: Room['group']; readonly isFolded: boolean }): ReactElement | null {
+function Rooms({ group, isFolded }: { readonly group: Room['group']; readonly isFolded: boolean }): ReactElement | null {
   const state = useSession()
   const session = state.kind === 'in' || state.kind === 'ended' ? state.session : undefined
-  const rooms = ROOMS.filter(
+  const numbers = useStore(badges)
+  const rooms = useRooms().filter(
     (room) => room.group === group && (room.right === undefined || whyNot(session, room.right) === undefined),
   )
   const findings = useFindings()
@@ -73,7 +66,7 @@ function Rooms({
     <div className={styles['group']}>
       <h2>{group}</h2>
       {rooms.map((room) => (
-        <RoomLink key={room.path} room={room} badge={badges[room.name] ?? 0} finding={findings[room.name]} isFolded={isFolded} />
+        <RoomLink key={room.path} room={room} badge={numbers[room.name] ?? 0} finding={findings[room.name]} isFolded={isFolded} />
       ))}
     </div>
   )
@@ -93,13 +86,13 @@ function RoomLink({ room, badge, finding, isFolded }: RoomLinkProps): ReactEleme
       href={room.path}
       className={styles['room'] ?? ''}
       aria-current={isIn(room, path) ? 'page' : undefined}
-      aria-label={room.name}
+      // What is visible is part of the name.
+      aria-label={badge > 0 ? `${room.name} ${badge}` : room.name}
       aria-description={finding?.sentence}
       title={isFolded && finding === undefined ? room.name : undefined}
     >
       <room.icon size={16} aria-hidden />
-      <span>{room.name}</span>
-      {badge > 0 && <b>{badge}</b>}
+      <span>{room.name}</span> {badge > 0 && <b>{badge}</b>}
       {finding !== undefined && <i data-level={finding.level} />}
     </Link>
   )

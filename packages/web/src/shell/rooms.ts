@@ -1,6 +1,18 @@
 /** The places of the rail. A room is added here once its screens exist in `app.tsx`. */
 import type { Right } from '@windlass/protocol'
-import { Gauge, Hammer, Inbox, KeyRound, Server, ShieldCheck, Users, Workflow, type LucideIcon } from 'lucide-react'
+import {
+  Gauge,
+  Hammer,
+  Inbox,
+  KeyRound,
+  Server,
+  ShieldCheck,
+  SquareTerminal,
+  Users,
+  Workflow,
+  type LucideIcon,
+} from 'lucide-react'
+import { createStore, useStore } from '../server/store.ts'
 import { paths } from '../url/paths.ts'
 
 export interface Room {
@@ -14,10 +26,24 @@ export interface Room {
   readonly also?: readonly string[]
   /** Without this right the room is not in the rail. */
   readonly right?: Right
+  /** The room exists only on a server that has something for it. */
+  readonly isOptional?: true
 }
+
+/** The room of the jobs of GitLab runners, which is there once a manager of them has reported. */
+export const GITLAB_ROOM = 'GitLab jobs'
 
 export const ROOMS: readonly Room[] = [
   { name: 'Builds', group: 'Work', icon: Hammer, path: paths.builds(), key: 'b', also: ['/b/'] },
+  {
+    name: GITLAB_ROOM,
+    group: 'Work',
+    icon: SquareTerminal,
+    path: paths.gitlabJobs(),
+    key: 'j',
+    right: 'see-gitlab-jobs',
+    isOptional: true,
+  },
   { name: 'Pipelines', group: 'Work', icon: Workflow, path: paths.pipelines(), key: 'p' },
   { name: 'Approvals', group: 'Work', icon: ShieldCheck, path: paths.approvals(), key: 'a' },
   { name: 'Deliveries', group: 'Work', icon: Inbox, path: paths.deliveries(), key: 'd' },
@@ -26,6 +52,17 @@ export const ROOMS: readonly Room[] = [
   { name: 'Access', group: 'Fleet', icon: Users, path: paths.access(), key: 'u', also: ['/access/'] },
   { name: 'System', group: 'Fleet', icon: Gauge, path: paths.system(), key: 's', right: 'see-account' },
 ]
+
+/** Numbers beside rooms, by the name of the room. An optional room that has no number does not exist. */
+export type Badges = Readonly<Record<string, number>>
+
+export const badges = createStore<Badges>({})
+
+/** Returns the rooms that exist on the server. */
+export function useRooms(): readonly Room[] {
+  const known = useStore(badges)
+  return ROOMS.filter(({ name, isOptional }) => isOptional !== true || known[name] !== undefined)
+}
 
 /** Returns true if an address is in a room. */
 export function isIn(room: Room, path: string): boolean {

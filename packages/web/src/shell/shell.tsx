@@ -10,13 +10,13 @@ import { AwayBar } from './away-bar.tsx'
 import { Boundary } from './boundary.tsx'
 import { late } from './late.tsx'
 import { Rail } from './rail.tsx'
-import { ROOMS } from './rooms.ts'
+import { badges, GITLAB_ROOM, useRooms } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
 import styles from './shell.module.css'
 import { tell, Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
 
-const Palette = late(async () => (await import('./palette.tsx')).Palette)
+const Palette = late(async () => (await import('./palette/palette.tsx')).Palette)
 const Help = late(async () => (await import('./help.tsx')).Help)
 const SessionEnded = late(async () => (await import('../signin/session-ended.tsx')).SessionEnded)
 
@@ -24,16 +24,20 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
   const [path, go] = useLocation()
   const state = useSession()
   const [opened, setOpened] = useState<'palette' | 'actions' | 'help'>()
-  const [badges, setBadges] = useState<Readonly<Record<string, number>>>({})
-  useTopics(['account'], ({ event, data }) => {
-    if (event === 'counts') setBadges({ Approvals: data.counts.approvals })
+  const rooms = useRooms()
+  // The cursor of the session is that of the first stream.
+  const isKnown = state.kind === 'in' || state.kind === 'ended'
+  useTopics(isKnown ? ['account'] : [], ({ event, data }) => {
+    if (event !== 'counts') return
+    const { approvals, gitlabJobs } = data.counts
+    badges.set({ Approvals: approvals, ...(gitlabJobs !== undefined && { [GITLAB_ROOM]: gitlabJobs }) })
   })
   useNewVersion()
   useShortcuts('Everywhere', [
     { keys: 'Ctrl+k', does: 'Search or go to', run: () => setOpened('palette') },
     { keys: '.', does: 'Show the actions of this page', run: () => setOpened('actions') },
     { keys: '?', does: 'Show these keys', run: () => setOpened('help') },
-    ...ROOMS.map((room) => ({ keys: `g ${room.key}`, does: `Go to ${room.name}`, run: () => go(room.path) })),
+    ...rooms.map((room) => ({ keys: `g ${room.key}`, does: `Go to ${room.name}`, run: () => go(room.path) })),
   ])
   useStreamOfSession(state.kind)
   const isOut = state.kind === 'none'
@@ -53,16 +57,12 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
       <a className={styles['skip']} href="#main">
         Go to the content
       </a>
-      <Rail badges={badges} />
+      <Rail />
       <div className={styles['body']}>
         <AwayBar />
         <TopBar onSearch={() => setOpened('palette')} onHelp={() => setOpened('help')} />
         <Suspense fallback={<Waiting what="the page" />}>
-          {state.kind === 'in' || state.kind === 'ended' ? (
-            <Boundary at={path}>{children}</Boundary>
-          ) : (
-            <Waiting what="the session" />
-          )}
+          {isKnown ? <Boundary at={path}>{children}</Boundary> : <Waiting what="the session" />}
         </Suspense>
       </div>
       <Suspense fallback={null}>

@@ -2,7 +2,7 @@
 import { CircleHelp, Search } from 'lucide-react'
 import { Suspense, type ReactElement } from 'react'
 import { IconButton } from '../parts/button.tsx'
-import { Tooltip } from '../parts/tooltip.tsx'
+import { Tooltip } from '../parts/floating/tooltip.tsx'
 import { useLiveness, type Liveness } from '../server/stream.ts'
 import { late } from './late.tsx'
 import styles from './shell.module.css'

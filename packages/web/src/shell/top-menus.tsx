@@ -2,7 +2,7 @@
 import { Monitor, Moon, Sun, User } from 'lucide-react'
 import type { ReactElement } from 'react'
 import { DENSITIES, setLooks, THEMES, useLooks } from '../looks/looks.ts'
-import { Menu } from '../parts/menu.tsx'
+import { Menu } from '../parts/floating/menu.tsx'
 import { nameOf, signOut, useSession } from '../server/session.ts'
 import styles from './shell.module.css'
 import { tell } from './toasts.tsx'

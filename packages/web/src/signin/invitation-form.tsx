@@ -2,7 +2,7 @@
 import type { Session } from '@windlass/protocol'
 import { useState, type FormEvent, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../parts/forms/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { client } from '../server/client.ts'
 import styles from './sign-in.module.css'

@@ -26,6 +26,8 @@ const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 3_000
 /** If no earlier output arrives for this long, it was all shown. Milliseconds. */
 const STILL_MS = 500
+/** The same before the stream is open. Milliseconds. */
+const UNOPENED_MS = 10_000
 /** A connection that returns within this time is not mentioned. Milliseconds. */
 const UNNOTICED_MS = 1_000
 
@@ -69,6 +71,8 @@ export function attach({ place, record, watchOnly, screen, page }: AttachOptions
         over.abort()
         connection.end()
         return page.say(news.message, 'bad')
+      case 'open':
+        return history.open()
       case 'connection':
         return connection.note(news.isLive)
     }
@@ -124,20 +128,28 @@ async function readInputSeq({ build, terminal }: TerminalPlace): Promise<number>
  * Knows whether output is shown that was there before. The screen answers questions of programs, such as where the cursor is; another document has
  * answered those of earlier output, and a second answer would be typed into the shell.
  */
-function openHistory(last: number): { readonly isShowing: () => boolean; readonly note: (seq: number) => void } {
+function openHistory(last: number): {
+  readonly isShowing: () => boolean
+  readonly open: () => void
+  readonly note: (seq: number) => void
+} {
   let isShowing = last > 0
+  let timer: ReturnType<typeof setTimeout> | undefined
   const end = (): void => {
     isShowing = false
   }
-  let timer = isShowing ? setTimeout(end, STILL_MS * 4) : undefined
+  const endAfter = (ms: number): void => {
+    clearTimeout(timer)
+    if (isShowing) timer = setTimeout(end, ms)
+  }
+  endAfter(UNOPENED_MS)
   return {
     isShowing: () => isShowing,
+    open: () => endAfter(STILL_MS * 4),
     note(seq) {
-      if (!isShowing) return
-      clearTimeout(timer)
       if (seq >= last) end()
       // The numbers of parts without output are missing.
-      else timer = setTimeout(end, STILL_MS)
+      endAfter(STILL_MS)
     },
   }
 }

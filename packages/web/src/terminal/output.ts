@@ -16,6 +16,8 @@ export type TerminalNews =
   | { readonly kind: 'output'; readonly seq: number; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end'; readonly end: TerminalEnd }
   | { readonly kind: 'problem'; readonly message: string }
+  /** The stream with the output is open: what was there before comes first. */
+  | { readonly kind: 'open' }
   /** `isLive`: output arrives. */
   | { readonly kind: 'connection'; readonly isLive: boolean }
 
@@ -77,5 +79,6 @@ function take(followed: Followed, { event, data }: StreamEvent): void {
     if (followed.end !== undefined) return
     followed.end = { kind: 'end', end: data.terminal ?? {} }
     hand(followed.end)
-  } else if (event === 'problem') hand({ kind: 'problem', message: data.message })
+  } else if (event === 'open') hand({ kind: 'open' })
+  else if (event === 'problem') hand({ kind: 'problem', message: data.message })
 }

@@ -29,7 +29,7 @@ export function Findings({ stats }: { readonly stats: PipelineStats }): ReactEle
       <Finding name="Slower" none="Nothing became lastingly slower.">
         {slower.map(({ step, beforeMs, afterMs, first: { id, number, startedAt } }) => (
           <li key={step ?? ''} data-step={step ?? ''}>
-            <bdi className="mono">{step ?? 'the whole build'}</bdi> p50 {formatClock(beforeMs)} → {formatClock(afterMs)} since{' '}
+            <bdi className="mono">{step ?? 'the whole build'}</bdi> median {formatClock(beforeMs)} → {formatClock(afterMs)} since{' '}
             <When at={startedAt} /> (<BuildLink id={id} number={number} />)
           </li>
         ))}
@@ -51,7 +51,8 @@ export function Findings({ stats }: { readonly stats: PipelineStats }): ReactEle
       <Finding name="Oversized" none="Builds use the memory that they ask for, or too few of them tell.">
         {oversized !== undefined && (
           <li>
-            Builds ask for {formatMemory(oversized.asked)}, p95 of {oversized.builds} is {formatMemory(oversized.p95)}
+            Builds ask for {formatMemory(oversized.asked)}, and 95 % of {oversized.builds} use at most{' '}
+            {formatMemory(oversized.p95)}
           </li>
         )}
       </Finding>

@@ -30,7 +30,9 @@ test('leaves out what is not known', () => {
     slower: [],
     flaky: [],
   }
-  expect(describeStats(stats, 30)).toBe('82 % of 61 builds green in 30 days, p50 5:40, p95 7:10, waits p95 0:41.')
+  expect(describeStats(stats, 30)).toBe(
+    '82 % of 61 builds green in 30 days, median 5:40, 95 % within 7:10, 95 % wait at most 0:41.',
+  )
   const none = { ...stats, builds: { total: 0, success: 0, error: 0, terminated: 0 } }
   expect(describeStats(none, 30)).toBe('No builds ended in 30 days.')
 })

@@ -44,9 +44,9 @@ export function describeStats({ builds, greenShare, duration, wait }: PipelineSt
     greenShare === undefined
       ? `${builds.total} ended in ${days} days`
       : `${formatShare(greenShare)} of ${judged} build${judged === 1 ? '' : 's'} green in ${days} days`,
-    duration.p50Ms === undefined ? '' : `p50 ${formatClock(duration.p50Ms)}`,
-    duration.p95Ms === undefined ? '' : `p95 ${formatClock(duration.p95Ms)}`,
-    wait.p95Ms === undefined ? '' : `waits p95 ${formatClock(wait.p95Ms)}`,
+    duration.p50Ms === undefined ? '' : `median ${formatClock(duration.p50Ms)}`,
+    duration.p95Ms === undefined ? '' : `95 % within ${formatClock(duration.p95Ms)}`,
+    wait.p95Ms === undefined ? '' : `95 % wait at most ${formatClock(wait.p95Ms)}`,
   ]
   return `${parts.filter((part) => part !== '').join(', ')}.`
 }

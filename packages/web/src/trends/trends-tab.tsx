@@ -108,7 +108,7 @@ function WeeksFigures({ stats: { weeks } }: { readonly stats: PipelineStats }): 
     <>
       <Figure
         title="Duration by week"
-        note="Successful builds, without approvals: p50, and p95 behind it"
+        note="Successful builds, without approvals: median, and the 95th percentile behind it"
         drawing={
           <Columns
             label="Duration of successful builds by week"
@@ -210,7 +210,11 @@ function StepsFigure({ stats: { steps } }: { readonly stats: PipelineStats }): R
   return (
     <Figure
       title="Steps"
-      note={steps.length > DRAWN ? `p50 and p95 of the ${DRAWN} longest of ${steps.length}` : 'p50 and p95'}
+      note={
+        steps.length > DRAWN
+          ? `Median and 95th percentile of the ${DRAWN} longest of ${steps.length}`
+          : 'Median and 95th percentile'
+      }
       drawing={
         <Rows
           label="Duration of steps"

@@ -1,5 +1,5 @@
 /** Calls that change triggers of any kind, and read the lists again. */
-import type { CronTriggerInput, TriggerInput } from '@windlass/protocol'
+import type { CronTriggerInput, EventTriggerInput, TriggerInput } from '@windlass/protocol'
 import { client } from '../server/client.ts'
 import { queryClient } from '../server/query-client.ts'
 import { toInput, type AnyTrigger } from './describe-trigger.ts'
@@ -17,6 +17,12 @@ export async function storeGitTrigger(input: TriggerInput, id: string | undefine
 /** Creates a cron trigger, or replaces the one with this id. */
 export async function storeCronTrigger(input: CronTriggerInput, id: string | undefined): Promise<void> {
   await (id === undefined ? client.cronTriggers.create(input) : client.cronTriggers.put(id, input))
+  refresh(input.pipeline)
+}
+
+/** Creates a trigger for images, charts or ended builds, or replaces the one with this id. */
+export async function storeEventTrigger(input: EventTriggerInput, id: string | undefined): Promise<void> {
+  await (id === undefined ? client.eventTriggers.create(input) : client.eventTriggers.put(id, input))
   refresh(input.pipeline)
 }
 

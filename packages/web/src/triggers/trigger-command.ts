@@ -1,5 +1,6 @@
 /** The commands that create the triggers of the forms. Pure. */
 import { shellWord } from '@windlass/plan'
+import type { EventTrigger } from '@windlass/protocol'
 
 interface GitFacts {
   readonly pipeline: string
@@ -52,6 +53,38 @@ export function toCronCommand({ pipeline, name, expression, timezone, message, g
     ...(message === '' ? [] : ['--message', message]),
     ...(gitTrigger === '' ? [] : ['--git-trigger', gitTrigger, '--branch', branch]),
   ])
+}
+
+/** What is typed, whatever the kind. Fields of other kinds keep their text while the kind is chosen. */
+export interface EventFacts {
+  readonly type: EventTrigger['type']
+  readonly name: string
+  /** Name of the image or chart. */
+  readonly artifact: string
+  /** Filter of tags or versions. */
+  readonly filter: string
+  readonly webhook: string
+  /** Pipeline whose builds start builds. */
+  readonly source: string
+  readonly statuses: readonly string[]
+  readonly branch: string
+}
+
+/** Returns the command that creates a trigger for pushed images, pushed charts, or ended builds. */
+export function toEventCommand(pipeline: string, facts: EventFacts): string {
+  const { type, name, artifact, filter, webhook, source, statuses, branch } = facts
+  const given = (flag: string, value: string): string[] => (value.trim() === '' ? [] : [flag, value.trim()])
+  const flags = {
+    registry: ['--image', artifact.trim() || 'IMAGE', ...given('--tag', filter), ...given('--webhook', webhook)],
+    helm: ['--chart', artifact.trim() || 'CHART', ...given('--chart-version', filter), ...given('--webhook', webhook)],
+    build: [
+      '--after',
+      source.trim() || 'PIPELINE',
+      ...(statuses.join() === 'success' ? [] : statuses.flatMap((status) => ['--status', status])),
+      ...given('--branch', branch),
+    ],
+  }
+  return join(['windlass', 'create', 'event-trigger', pipeline, name.trim() || 'NAME', ...flags[type]])
 }
 
 function join(words: readonly string[]): string {

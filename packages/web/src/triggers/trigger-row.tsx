@@ -8,9 +8,9 @@ import { describeDelivery } from '../deliveries/outcome.ts'
 import { useNow } from '../looks/clock.ts'
 import { IconButton } from '../parts/button.tsx'
 import layout from '../parts/layout.module.css'
-import { Menu } from '../parts/menu.tsx'
+import { Menu } from '../parts/floating/menu.tsx'
 import { toProblem } from '../parts/problem.tsx'
-import { Question } from '../parts/question.tsx'
+import { Question } from '../parts/forms/question.tsx'
 import { sh } from '../parts/shell.ts'
 import { When } from '../parts/when.tsx'
 import { tell } from '../shell/toasts.tsx'
@@ -121,7 +121,6 @@ function RowActions({ trigger, off }: Omit<TriggerRowProps, 'deliveries'>): Reac
   const isOfDocument =
     trigger.origin === 'document' ? 'It is written in the document of the pipeline. Change it there.' : undefined
   const no = off ?? isOfDocument
-  const hasForm = trigger.type === 'git' || trigger.type === 'cron'
   const toggle = (): void => {
     setDisabled(trigger, !trigger.disabled).then(
       () => tell({ text: `${trigger.disabled ? 'Enabled' : 'Disabled'} ${trigger.name}.` }),
@@ -138,11 +137,7 @@ function RowActions({ trigger, off }: Omit<TriggerRowProps, 'deliveries'>): Reac
         }
         groups={[
           [
-            {
-              label: 'Edit',
-              off: no ?? (hasForm ? undefined : 'Use `windlass apply` for a trigger of this kind.'),
-              onChoose: () => setEdited(trigger.id),
-            },
+            { label: 'Edit', off: no, onChoose: () => setEdited(trigger.id) },
             { label: trigger.disabled ? 'Enable' : 'Disable', off: no, onChoose: toggle },
           ],
           [

@@ -14,10 +14,11 @@ import { sh } from '../parts/shell.ts'
 import { queries } from '../server/queries.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
-import { usePaletteActions } from '../shell/palette-actions.ts'
+import { usePaletteActions } from '../shell/palette/palette-actions.ts'
 import { useParam } from '../url/search.ts'
 import { CronForm } from './cron-form.tsx'
 import type { AnyTrigger } from './describe-trigger.ts'
+import { EventForm } from './event-form.tsx'
 import { GitForm } from './git-form.tsx'
 import { triggerQueries } from './queries.ts'
 import { TestDialog } from './test-dialog.tsx'
@@ -50,6 +51,7 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
   usePaletteActions(() => [
     { id: 'add-git', group: 'Actions', label: 'Add a trigger for git events', off, run: () => setAdded('git') },
     { id: 'add-cron', group: 'Actions', label: 'Add a trigger at times', off, run: () => setAdded('cron') },
+    { id: 'add-event', group: 'Actions', label: 'Add a trigger for images, charts or builds', off, run: () => setAdded('event') },
     { id: 'test-triggers', group: 'Actions', label: 'Test the triggers', run: () => setTest('1') },
   ])
   const add = (
@@ -59,6 +61,9 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
       </Button>
       <Button off={off} onClick={() => setAdded('cron')}>
         Add a trigger at times
+      </Button>
+      <Button off={off} onClick={() => setAdded('event')}>
+        Add a trigger for images, charts or builds
       </Button>
     </div>
   )
@@ -85,8 +90,6 @@ function Content({ pipeline, triggers }: ContentProps): ReactElement {
       {gits.length > 0 && <WebhookAddresses repos={[...new Set(gits.map(({ repo }) => repo))]} />}
       <h2>Deliveries</h2>
       <DeliveryList filter={{ pipeline }} />
-      <p className={layout['note']}>The command line also creates triggers for images, charts and ended builds:</p>
-      <Command text={sh`windlass create event-trigger ${pipeline} NAME --help`} />
     </div>
   )
 }
@@ -99,9 +102,11 @@ function Dialogs({ pipeline, triggers, added }: ContentProps & { readonly added:
   const trigger = triggers.find(({ id }) => id === edited)
   if (added === 'git') return <GitForm pipeline={pipeline} onClose={() => setAdded(undefined)} />
   if (added === 'cron') return <CronForm pipeline={pipeline} triggers={triggers} onClose={() => setAdded(undefined)} />
+  if (added === 'event') return <EventForm pipeline={pipeline} onClose={() => setAdded(undefined)} />
   const close = (): void => setEdited(undefined)
   if (trigger?.type === 'git') return <GitForm pipeline={pipeline} trigger={trigger} onClose={close} />
   if (trigger?.type === 'cron') return <CronForm pipeline={pipeline} triggers={triggers} trigger={trigger} onClose={close} />
+  if (trigger !== undefined) return <EventForm pipeline={pipeline} trigger={trigger} onClose={close} />
   if (!isTesting) return null
   const repo = triggers.find((one) => one.type === 'git')?.repo ?? ''
   return <TestDialog pipeline={pipeline} repo={repo} onClose={() => setTest(undefined)} />

@@ -47,6 +47,7 @@ export const paths = {
     `/pipelines/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   approvals: (): string => '/approvals',
   deliveries: (id?: string): string => (id === undefined ? '/deliveries' : `/deliveries/${id}`),
+  gitlabJobs: (): string => '/gitlab-jobs',
   runtimes: (): string => '/runtimes',
   runtime: (name: string, part?: RuntimePart): string => `/runtimes/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   agent: (name: string): string => `/agents/${encodeName(name)}`,

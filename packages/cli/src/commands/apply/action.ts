@@ -6,9 +6,9 @@ import { AgentInput, Pipeline, PipelineInput } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { formatProblem } from '../../format/problems.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
-import { readDocuments, type ResourceInput } from '../../resources/documents.ts'
+import { invalidFields, readDocuments, type ResourceInput } from '../../resources/documents.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession, orUndefined } from '../../session.ts'
+import { openSession, orUndefined } from '../../session/session.ts'
 
 interface ApplyOptions {
   readonly file: readonly string[]
@@ -112,8 +112,8 @@ function showToken(out: Printer, { name, token }: { name: string; token: string 
   out.note(`Token of the agent ${name} (not shown again): ${token}`)
 }
 
-/** Runs `work` and maps the positions of problems found by the server to the file. */
-async function withPositions<T>({ file, firstLine }: ResourceInput, work: () => Promise<T>): Promise<T> {
+/** Runs `work` and maps the problems that the server finds to the file. Fields that the server refuses are an invalid document, as those that `apply` finds itself. */
+async function withPositions<T>({ kind, name, file, firstLine }: ResourceInput, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -121,8 +121,9 @@ async function withPositions<T>({ file, firstLine }: ResourceInput, work: () => 
     const problems = error.details.problems.map((problem): Problem => ({
       ...problem,
       file,
-      ...(problem.line !== undefined && { line: problem.line + firstLine - 1 }),
+      line: (problem.line ?? 1) + firstLine - 1,
     }))
+    if (error.code === 'request-invalid') throw fault('document-invalid', { ...invalidFields(kind, name, file), problems }, error)
     throw fault(error.code, { ...error.details, message: `${file}: ${error.message}`, problems }, error)
   }
 }

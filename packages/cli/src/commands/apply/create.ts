@@ -3,7 +3,7 @@ import { defined, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import { SCOPES, type Role, type Scope } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `create agent NAME`. Prints only the token on standard output, for scripts. */
 export async function createAgent(

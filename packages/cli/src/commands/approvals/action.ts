@@ -1,7 +1,7 @@
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { followToEnd } from '../builds/follow-to-end.ts'
 
 interface DecideOptions {

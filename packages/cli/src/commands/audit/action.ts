@@ -7,7 +7,7 @@ import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface ListOptions {
   readonly limit: number | undefined

@@ -2,7 +2,7 @@ import { MAX_ACTION_BUILDS, type Build, type BuildAction } from '@windlass/proto
 import { fault, isFaultCode } from '@windlass/kit/faults'
 import { requireBuildId } from '../../input/build-id.ts'
 import type { Printer } from '../../printer.ts'
-import type { Session } from '../../session.ts'
+import type { Session } from '../../session/session.ts'
 
 export interface ManyBuilds {
   readonly ids: readonly string[]

@@ -1,7 +1,7 @@
 import { fault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `confirm-gone BUILD`. Throws `conflict` while the attempt may still run. */
 export async function confirmAttemptGone({

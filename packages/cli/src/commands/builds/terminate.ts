@@ -2,7 +2,7 @@ import { systemClock } from '@windlass/kit'
 import type { Invocation } from '../../command.ts'
 import { untilFinal } from '../../follow/until-final.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { actOnMany } from './act-on-many.ts'
 
 /** Runs `terminate ID...`. Terminates the other builds even if one refuses it; throws at the end. */

@@ -7,7 +7,7 @@ import { EXIT, exitCodeOfBuild, worstOf } from '../../exit-codes.ts'
 import { paintStatus } from '../../format/style.ts'
 import { toRecord } from '../../follow/record.ts'
 import { untilFinal } from '../../follow/until-final.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `wait ID...`. The exit code is 1 if a build failed, else 2 if one was terminated; with a status, 1 if one ended with another. */
 export async function waitForBuilds(

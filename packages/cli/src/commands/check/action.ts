@@ -6,7 +6,7 @@ import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { printValue } from '../../format/output.ts'
 import type { Style } from '../../format/style.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface CheckOptions {
   readonly runtime: string | undefined

@@ -11,13 +11,13 @@ export function complete(argv: readonly string[]): string[] {
 function candidates(before: readonly string[], typed: string): string[] {
   const plain = before.filter((word) => !word.startsWith('-'))
   const found = longestMatch(plain)
-  const next = nextWords(plain)
-  if (found === undefined) return typed.startsWith('-') ? ['--help'] : next
+  if (found === undefined) return typed.startsWith('-') ? ['--help'] : nextWords(plain)
   const open = optionAwaiting(found, before.at(-1))
   if (open !== undefined) return [...(open.choices ?? [])]
   if (typed.startsWith('-')) return [...Object.values(found.options).map(({ flags }) => longName(flags)), '--help']
-  const place = plain.length - found.name.split(' ').length
-  return [...next, ...(found.arguments[place]?.choices ?? [])]
+  const given = before.filter((word, index) => !word.startsWith('-') && optionAwaiting(found, before[index - 1]) === undefined)
+  const place = given.length - found.name.split(' ').length
+  return [...new Set([...nextWords(given), ...(found.arguments[place]?.choices ?? [])])]
 }
 
 /** Returns the words that continue the name of a command. */

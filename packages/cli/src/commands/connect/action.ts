@@ -8,7 +8,7 @@ import { signIn } from '../../forges/sign-in.ts'
 import { readTokenFile } from '../../input/token-file.ts'
 import type { Printer } from '../../printer.ts'
 import type { ConnectedForgeName } from '../../role-names.ts'
-import { openSession, orUndefined } from '../../session.ts'
+import { openSession, orUndefined } from '../../session/session.ts'
 import { findSecret } from '../auth/credentials.ts'
 import { connectRepo, createOpenWebhook, type Connected } from './webhooks.ts'
 

@@ -6,7 +6,7 @@ import type { ApiClient } from '@windlass/client'
 import type { Webhook } from '@windlass/protocol'
 import type { ForgeHook, HookApi } from '../../forges/hooks.ts'
 import type { ConnectedForgeName } from '../../role-names.ts'
-import { orUndefined } from '../../session.ts'
+import { orUndefined } from '../../session/session.ts'
 
 /** A webhook that the command has made or found. */
 export interface Connected {

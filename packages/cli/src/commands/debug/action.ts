@@ -16,7 +16,7 @@ import { openKeySender, showOutput, type Shown } from '../../debug/remote-termin
 import { EXIT } from '../../exit-codes.ts'
 import type { Printer } from '../../printer.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import type { debugOptions } from './options.ts'
 
 type DebugOptions = Values<typeof debugOptions>

@@ -10,9 +10,9 @@ import type { Report } from '../../doctor/report.ts'
 import { checkByAgent } from '../../doctor/check-by-agent.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { nodeCheckOf, urlOfEngines } from '../../runner/acceptance/network.ts'
-import { openCluster } from '../../runner/cluster/open-cluster.ts'
+import { findKubeconfig, openCluster } from '../../runner/cluster/open-cluster.ts'
 import type { Finding } from '../../runner/acceptance/finding.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session/session.ts'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 
@@ -75,7 +75,18 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
     const { url, caFile, token } = session
     await checkServer({ url, token, caFile, environment: settings.environment, clock: systemClock }, report)
   }
-  if (options.only !== 'server') {
+  // Builds on the Docker of this machine need no cluster.
+  const { candidates, kubeconfig } = findKubeconfig(options.kubeConfigPath, settings)
+  const { only, kubeConfigPath, kubeContextName, runtime } = options
+  const isAsked = options.report || [only, kubeConfigPath, kubeContextName, runtime].some((value) => value !== undefined)
+  if (kubeconfig === undefined && !isAsked)
+    report({
+      check: 'cluster',
+      status: 'warn',
+      message: `No kubeconfig found at ${candidates.join(' or ')}, so no cluster is checked.`,
+      hint: 'Set one with --kube-config-path or KUBECONFIG. Builds on the Docker of this machine need none.',
+    })
+  else if (options.only !== 'server') {
     await using cluster = await openCluster({ kubeconfig: options.kubeConfigPath, context: options.kubeContextName }, settings)
     const found = await findRuntime(session, options.runtime, options.kubeNamespace)
     const { layer } = found

@@ -3,7 +3,7 @@ import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
 import { BUILD_STATUSES, nearest, type Reason } from '@windlass/plan'
-import { DISK_STATES, type DiskState } from '@windlass/protocol'
+import { DISK_STATES, GITLAB_JOB_STATES } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -14,7 +14,7 @@ import type { OutputFormat } from '../../output-formats.ts'
 import type { KindName } from '../../kind-names.ts'
 import type { Printer } from '../../printer.ts'
 import { withKind, type BuildFilters, type Kind, type ListQuery } from '../../resources/kinds.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session/session.ts'
 import type { buildFilterOptions } from './build-filters.ts'
 import { requireFilters } from './kind-filters.ts'
 
@@ -26,13 +26,19 @@ interface GetOptions extends Values<typeof buildFilterOptions> {
   readonly history: boolean
   readonly version: number | undefined
   readonly view: string | undefined
+  readonly runner: string | undefined
   readonly webhook: string | undefined
   readonly repo: string | undefined
 }
 
 /** Number of the newest resources in a list of these kinds. The server deletes them when their retention ends. */
 const NEWEST_SHOWN = 20
-const RETAINED: Partial<Record<KindName, string>> = { builds: 'Builds', deliveries: 'Deliveries', messages: 'Messages' }
+const RETAINED: Partial<Record<KindName, string>> = {
+  builds: 'Builds',
+  'gitlab-jobs': 'Jobs',
+  deliveries: 'Deliveries',
+  messages: 'Messages',
+}
 
 /** Runs `get KIND [NAME]`. */
 export async function getResources({ args, options, out, settings }: Invocation<GetOptions>): Promise<void> {
@@ -70,16 +76,26 @@ function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
   if (kind === 'pipelines')
     return defined({ q: options.query, project: options.project.length === 0 ? undefined : [...options.project] })
   if (kind === 'disks')
-    return { disks: { runtime: options.runtime.at(-1), pipeline: pipeline.at(-1), state: readDiskState(status) } }
+    return {
+      disks: { runtime: options.runtime.at(-1), pipeline: pipeline.at(-1), state: readState(status, 'disks', DISK_STATES) },
+    }
+  if (kind === 'gitlab-jobs')
+    return {
+      gitlabJobs: {
+        state: readState(status, 'jobs', GITLAB_JOB_STATES),
+        runner: options.runner,
+        project: options.project.at(-1),
+      },
+    }
   if (kind === 'messages') return { status }
   return kind === 'deliveries' ? { status, webhook, repo, pipeline: pipeline.at(-1), branch: branch.slice(-1) } : {}
 }
 
-/** Throws `usage` unless the state of disks exists. */
-function readDiskState(text: string | undefined): DiskState | undefined {
-  const found = DISK_STATES.find((state) => state === text)
+/** Throws `usage` unless the state exists. */
+function readState<S extends string>(text: string | undefined, of: string, states: readonly S[]): S | undefined {
+  const found = states.find((state) => state === text)
   if (text !== undefined && found === undefined)
-    throw fault('usage', { message: `The state "${text}" does not exist.`, hint: `Use one of ${DISK_STATES.join(', ')}.` })
+    throw fault('usage', { message: `The state "${text}" of ${of} does not exist.`, hint: `Use one of ${states.join(', ')}.` })
   return found
 }
 
@@ -223,7 +239,10 @@ export async function deleteResource({ args, options, out, settings }: Invocatio
     if (remove === undefined)
       throw fault('usage', {
         message: `${RETAINED[kind.name] ?? kind.name} cannot be deleted.`,
-        hint: 'The server deletes them when their retention ends.',
+        hint:
+          kind.name === 'tunnels'
+            ? 'Delete the GitOps runtime with `windlass gitops delete RUNTIME`.'
+            : 'The server deletes them when their retention ends.',
       })
     try {
       const result = await remove(name, options.force ? { query: { force: true } } : undefined)

@@ -4,10 +4,10 @@ import { oneOf, text, texts } from '../../command.ts'
 
 export const buildFilterOptions = {
   pipeline: texts('--pipeline <name>', 'Builds, deliveries, disks, triggers: filter by pipeline; repeatable for builds'),
-  status: text('--status <status>', 'Builds, deliveries, messages: filter by status; disks: by state'),
+  status: text('--status <status>', 'Builds, deliveries, messages: filter by status; disks, GitLab jobs: by state'),
   branch: texts('--branch <name>', 'Builds, deliveries: filter by branch; repeatable for builds'),
   annotation: texts('-a, --annotation <name=value>', 'Builds: filter by annotation; NAME alone matches any value'),
-  project: texts('--project <name>', 'Builds, pipelines: filter by project; repeatable for builds'),
+  project: texts('--project <name>', 'Builds, pipelines, GitLab jobs: filter by project; repeatable for builds'),
   initiator: texts('--initiator <name>', 'Builds: filter by who started them; repeatable'),
   trigger: texts('--trigger <name>', 'Builds: filter by the trigger of the pipeline; repeatable'),
   runtime: texts('--runtime <name>', 'Builds, disks: filter by runtime; repeatable for builds'),

@@ -4,24 +4,28 @@ import { KIND_NAMES } from '../../kind-names.ts'
 import { OUTPUT_FORMATS } from '../../output-formats.ts'
 import { buildFilterOptions } from './build-filters.ts'
 
-/** Builds are kept until their retention ends. */
-const DELETABLE_KINDS = KIND_NAMES.filter((name) => name !== 'builds')
+/** Builds and jobs of GitLab are kept until their retention ends, and a tunnel until its runtime is deleted. */
+const DELETABLE_KINDS = KIND_NAMES.filter((name) => !['builds', 'gitlab-jobs', 'tunnels'].includes(name))
 
 export const getCommands = [
   command('get', {
     summary: 'List resources, or show one by name',
     arguments: [
       { name: '<kind>', summary: 'Kind of resource', choices: KIND_NAMES },
-      { name: '[name]', summary: 'Name of the resource (builds, deliveries, messages: id; triggers: PIPELINE#NAME)' },
+      {
+        name: '[name]',
+        summary: 'Name of the resource (builds, GitLab jobs, deliveries, messages: id; triggers: PIPELINE#NAME)',
+      },
     ],
     options: {
       output: oneOf('-o, --output <format>', 'Output format (default: a table)', OUTPUT_FORMATS),
       noHeaders: flag('--no-headers', 'Omit the header of the table'),
       limit: integer(
         '--limit <count>',
-        'Maximum number of resources (default: 20 builds, deliveries or messages, all of any other kind)',
+        'Maximum number of resources (default: 20 builds, GitLab jobs, deliveries or messages, all of any other kind)',
       ),
       ...buildFilterOptions,
+      runner: text('--runner <name>', 'GitLab jobs: filter by runner'),
       webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),
       repo: text('--repo <owner/name>', 'Deliveries: filter by repository'),
       view: text(
@@ -39,6 +43,7 @@ export const getCommands = [
       'windlass get pipelines -o name',
       'windlass get pipelines demo/app --history',
       'windlass get runtimes local -o yaml',
+      'windlass get gitlab-jobs --status running',
       'windlass get disks --runtime prod --status warm',
     ],
     run: async (invocation) => (await import('./action.ts')).getResources(invocation),

@@ -8,7 +8,8 @@ import { formatProblem } from '../../format/problems.ts'
 import { markOf, paintStatus, type Style } from '../../format/style.ts'
 import { formatAge, formatTime } from '../../format/time.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
+import { failedLines } from './failed-lines.ts'
 import { stepNotes } from './step-notes.ts'
 
 /** Runs `describe build ID`. */
@@ -18,10 +19,13 @@ export async function describeBuild({
   out,
   settings,
 }: Invocation<{ output: 'json' | 'yaml' | undefined }>): Promise<void> {
-  const build = await openSession(settings).client.builds.get(requireBuildId(args[0] ?? ''))
+  const { client } = openSession(settings)
+  const build = await client.builds.get(requireBuildId(args[0] ?? ''))
   if (options.output !== undefined) return printValue(out, build, options.output)
-  const renderContext = { style: out.stdout.style, now: systemClock.now() }
-  for (const line of describe(build, renderContext)) out.line(line)
+  const { style } = out.stdout
+  for (const line of describe(build, { style, now: systemClock.now() })) out.line(line)
+  const failed = await failedLines(client, build, style)
+  for (const line of failed.length === 0 ? [] : ['', ...failed]) out.line(line)
 }
 
 interface RenderContext {
@@ -79,6 +83,7 @@ function facts(build: Build, { style, now }: RenderContext): [string, string][] 
   return [
     ['Build:', `${build.id}${build.number > 0 ? ` (number ${build.number})` : ''}`],
     ['Pipeline:', build.pipeline ?? ''],
+    ['File:', build.file ?? ''],
     ['Status:', paintStatus(style, build.status) + (build.reason === undefined ? '' : ` (${build.reason})`)],
     ['Reason:', why],
     ['Hint:', build.hint ?? ''],

@@ -7,10 +7,10 @@ const TRIGGER_KINDS: readonly KindName[] = ['triggers', 'cron-triggers', 'event-
 /** Filter, which is also the name of its flag -> kinds. */
 const KINDS = {
   pipeline: ['builds', 'deliveries', 'disks', ...TRIGGER_KINDS],
-  status: ['builds', 'disks', 'deliveries', 'messages'],
+  status: ['builds', 'gitlab-jobs', 'disks', 'deliveries', 'messages'],
   branch: ['builds', 'deliveries'],
   annotation: ['builds'],
-  project: ['builds', 'pipelines'],
+  project: ['builds', 'pipelines', 'gitlab-jobs'],
   initiator: ['builds'],
   trigger: ['builds'],
   runtime: ['builds', 'disks'],
@@ -21,6 +21,7 @@ const KINDS = {
   since: ['builds'],
   until: ['builds'],
   view: ['builds'],
+  runner: ['gitlab-jobs'],
   webhook: ['deliveries'],
   repo: ['deliveries'],
 } as const satisfies Record<string, readonly KindName[]>

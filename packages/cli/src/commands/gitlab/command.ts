@@ -1,4 +1,4 @@
-/** The `gitlab` commands: registration of GitLab runners, and their configuration file. The flags are those of `gitlab-runner`. */
+/** The `gitlab` commands: registration of GitLab runners, their configuration file, and local runs of jobs. The flags are those of `gitlab-runner`. */
 import { command, flag, integer, oneOf, optionalBoolean, text, texts, withAliases } from '../../command.ts'
 
 const config = text(
@@ -88,25 +88,85 @@ export const gitlabCommands = [
       'Asks GitLab for jobs until it is stopped. SIGQUIT drains: no more jobs are asked for, and the command ends when those that run have ended. SIGTERM and ' +
       'SIGINT end the jobs as interrupted; the second one exits at once. SIGHUP reads the configuration again, which also happens within 3 s of a change. ' +
       'SIGUSR2 only ends the requests for jobs. ' +
-      'After a crash, a manager of the same runner continues the jobs.',
+      'After a crash, a manager of the same runner continues the jobs. ' +
+      'With --server-url the jobs are shown in a Windlass server: their names, states and reasons are reported, and never variables, tokens or output. ' +
+      'The token is a key that is limited to the scope gitlab-report:write, from --server-token-file, WINDLASS_GITLAB_SERVER_TOKEN_FILE or ' +
+      'WINDLASS_GITLAB_SERVER_TOKEN.',
     options: {
       config,
       listenAddress: text('--listen-address <address>', 'Address for metrics and health (default: `listen_address` of the file)'),
       helperImage: text('--helper-image <image>', 'Image of the helper, unless the file names one'),
+      serverUrl: text(
+        '--server-url <url>',
+        'Windlass server that shows the jobs (default: $WINDLASS_GITLAB_SERVER_URL, or none)',
+      ),
+      serverTokenFile: text(
+        '--server-token-file <file>',
+        'File with the key for the reports (default: $WINDLASS_GITLAB_SERVER_TOKEN_FILE)',
+      ),
+      serverCaFile: text(
+        '--server-ca-file <file>',
+        "PEM file of the server's certificate authority (default: $WINDLASS_GITLAB_SERVER_CA)",
+      ),
+      vaultUrl: texts(
+        '--vault-url <url>',
+        'Address of a Vault that jobs may name in `secrets`; repeatable (default: $WINDLASS_GITLAB_VAULT_URLS, or any)',
+      ),
       unregister: flag('--unregister', 'Remove all runners of the file from GitLab when the manager has stopped'),
       workingDirectory: text(
         '-d, --working-directory <folder>',
         'Folder for traces that are being sent (default: a temporary one)',
       ),
     },
-    examples: ['windlass gitlab run', 'windlass gitlab run --config config.toml --listen-address :9252'],
+    examples: [
+      'windlass gitlab run',
+      'windlass gitlab run --config config.toml --listen-address :9252',
+      'windlass gitlab run --server-url https://windlass.example.com --server-token-file key',
+    ],
     run: async (invocation) => (await import('./run.ts')).run(invocation),
+  }),
+  command('gitlab exec', {
+    summary: 'Run one job of a .gitlab-ci.yml on the Docker of this machine',
+    about:
+      'Runs the job with the working tree as it is, with uncommitted changes and without ignored files. The tree is copied, so the job changes no file of it; ' +
+      '--artifacts copies the artifacts back. Images, services, variables, caches, extends, !reference and local includes work as on GitLab. Each keyword without an ' +
+      'effect, such as rules, is a warning with its line. Caches stay in a Docker volume between runs. The exit code is that of the script. Ctrl-C removes everything of the job, and so does ' +
+      'the end of a program that reads its output.',
+    arguments: [{ name: '[job]', summary: 'Name of the job' }],
+    options: {
+      file: withAliases(
+        text('-f, --file <file>', 'Configuration file (default: .gitlab-ci.yml of the repository)'),
+        '--cicd-config-file',
+      ),
+      list: flag('--list', 'List the jobs instead of running one'),
+      output: oneOf('-o, --output <format>', 'With --list: output format', ['json']),
+      env: texts('-e, --env <NAME=value>', 'Set a variable, which wins over those of the file; repeatable'),
+      envFile: texts('--env-file <file>', 'Set variables from a file (.env, .json or .yaml); repeatable'),
+      secret: texts(
+        '-S, --secret <NAME=value>',
+        'Set a variable that is masked in the log; NAME alone reads it from the environment',
+      ),
+      image: withAliases(text('--image <image>', 'Image of a job that names none'), '--docker-image'),
+      artifacts: text('--artifacts <folder>', 'Copy the artifacts of the job to this folder'),
+      resetCache: flag('--reset-cache', 'Remove the caches of earlier runs first'),
+      privileged: withAliases(
+        flag('--privileged', 'Give the job and its services all rights on the machine of Docker, for Docker in Docker'),
+        '--docker-privileged',
+      ),
+      helperImage: text('--helper-image <image>', 'Image of the helper'),
+    },
+    examples: [
+      'windlass gitlab exec test',
+      'windlass gitlab exec build --env CI_DEBUG_TRACE=true --artifacts out',
+      'windlass gitlab exec --list',
+    ],
+    run: async (invocation) => (await import('./exec.ts')).exec(invocation),
   }),
   command('gitlab drain', {
     summary: 'Let the managers in a cluster run their jobs to the end, and get no more',
     about:
       'For the time before a release is removed: the rights of a manager go with it. The chart windlass-gitlab-runner runs this command before its objects ' +
-      'are deleted. A manager asks for jobs again when its pod is replaced.',
+      'are deleted. A manager asks for jobs again when its pod is replaced. A manager that does not answer may have jobs, so the command fails then.',
     options: {
       namespace: text('--namespace <name>', 'Namespace of the managers (default: that of the pod or the kubeconfig)'),
       selector: text('-l, --selector <labels>', 'Labels of the pods of the managers'),
@@ -138,13 +198,13 @@ export const gitlabCommands = [
   }),
   command('gitlab reset-token', {
     summary: 'Replace the tokens of runners',
-    about: 'GitLab creates a new token, and the old one stops to work. The new token is written to the configuration file.',
+    about: 'GitLab creates a new token, and the old one stops working. The new token is written to the configuration file.',
     options: {
       ...selection,
       allRunners: flag('--all-runners', 'All runners of the file'),
       patFile: text(
         '--pat-file <file>',
-        'File with a personal access token, for a runner whose own token does not work any more; - reads standard input',
+        'File with a personal access token, for a runner whose own token is not valid; - reads standard input',
       ),
     },
     examples: ['windlass gitlab reset-token --name shop', 'windlass gitlab reset-token --name shop --pat-file pat'],

@@ -1,11 +1,25 @@
 /** Runs `gitlab run`: a manager that runs the jobs of GitLab until a signal stops it. */
 import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defaultConfigFile, loadConfig, METRICS_PORT, openManager, serveManager, type Manager } from '@windlass/gitlab'
-import { openLog, systemClock, type Logger } from '@windlass/kit'
+import {
+  allowedVaults,
+  defaultConfigFile,
+  loadConfig,
+  METRICS_PORT,
+  openManager,
+  readControlPlane,
+  serveManager,
+  startReporter,
+  withOptions,
+  withVaultUrls,
+  type Manager,
+  type Reporter,
+} from '@windlass/gitlab'
+import { nodeTransport, openLog, systemClock, type Logger } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { VERSION, windlassImage } from '@windlass/plan/version'
+import { createClient } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { unregister } from './manage.ts'
@@ -14,6 +28,10 @@ interface RunOptions {
   readonly config: string | undefined
   readonly listenAddress: string | undefined
   readonly helperImage: string | undefined
+  readonly serverUrl: string | undefined
+  readonly serverTokenFile: string | undefined
+  readonly serverCaFile: string | undefined
+  readonly vaultUrl: readonly string[]
   readonly unregister: boolean
   readonly workingDirectory: string | undefined
 }
@@ -25,12 +43,24 @@ const SHUTDOWN_S = 30
 export async function run({ options, settings, ...rest }: Invocation<RunOptions>): Promise<number> {
   const { environment, debug } = settings
   const configFile = options.config ?? defaultConfigFile(environment)
-  const { config, findings } = loadConfig(configFile)
-  const log = openLog({ level: debug ? 'debug' : levelOf(config.log_level), name: 'gitlab-runner' })
-  for (const { line, key, message } of findings) log.warn({ file: configFile, line, key }, message)
+  const { config } = loadConfig(configFile)
+  const log = openLog({
+    level: debug ? 'debug' : levelOf(config.log_level),
+    name: 'gitlab-runner',
+    format: config.log_format === undefined || config.log_format === 'json' ? 'json' : 'text',
+  })
+  const controlPlane = withOptions(environment, {
+    url: options.serverUrl,
+    tokenFile: options.serverTokenFile,
+    caFile: options.serverCaFile,
+  })
+  const env = withVaultUrls(environment, options.vaultUrl)
+  // Wrong settings end the command before it has jobs.
+  allowedVaults(env)
+  const isReporting = readControlPlane(controlPlane) !== undefined
   const manager = await openManager({
     configFile,
-    env: environment,
+    env,
     version: VERSION,
     revision: environment['WINDLASS_REVISION'] ?? 'release',
     helperImage: options.helperImage ?? environment['WINDLASS_GITLAB_HELPER_IMAGE'] ?? windlassImage('gitlab-helper'),
@@ -38,10 +68,13 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
     clock: systemClock,
     log,
   })
+  const reporter = isReporting ? reporterOf(manager, controlPlane, log) : undefined
   const port = portOf(options.listenAddress ?? config.listen_address)
   const probes = port === undefined ? undefined : await serveManager(manager, { port, version: VERSION })
+  let isKilled = false
   try {
     const { code, isIdle } = await untilStopped(manager, (config.shutdown_timeout || SHUTDOWN_S) * 1_000, log)
+    isKilled = code !== EXIT.success
     // A running job needs its runner, so the runner is removed after the last job.
     if (options.unregister && isIdle)
       await unregister({
@@ -51,8 +84,26 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
       })
     return code
   } finally {
+    await reporter?.close({ atOnce: isKilled })
     await probes?.[Symbol.asyncDispose]()
   }
+}
+
+/** Reports the jobs of the manager to the Windlass server of the settings. */
+function reporterOf(manager: Manager, env: Readonly<Record<string, string | undefined>>, log: Logger): Reporter {
+  return startReporter({
+    manager,
+    connect() {
+      const settings = readControlPlane(env)
+      if (settings === undefined) throw new Error('the settings of the Windlass server have changed')
+      const { url, token, caFile } = settings
+      return createClient({ url, token, transport: nodeTransport({ caFile }) })
+    },
+    host: hostname(),
+    version: VERSION,
+    clock: systemClock,
+    log: log.child({ part: 'reports' }),
+  })
 }
 
 interface Stopped {

@@ -6,7 +6,7 @@ import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { paintStatus, type Style } from '../../format/style.ts'
 import { formatAge } from '../../format/time.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `get health`. Returns 1 if builds cannot run. */
 export async function showHealth({

@@ -4,7 +4,7 @@ import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatAge } from '../../format/time.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -29,7 +29,12 @@ function describeActivity({ running, waiting, pairs, samples }: RuntimeActivity,
       pipeline,
       startedAt === undefined ? '' : formatAge(startedAt, now),
     ]),
-    ...waiting.map(({ number, pipeline = '', since }) => [`#${number}`, 'waiting', pipeline, formatAge(since, now)]),
+    ...waiting.map(({ number, pipeline = '', reason = 'queued', since }) => [
+      `#${number}`,
+      `waiting (${reason})`,
+      pipeline,
+      formatAge(since, now),
+    ]),
     ...pairs.map(({ status, createdAt, pods }) => ['pair', status, pods.join(' '), formatAge(createdAt, now)]),
   ]
   return [

@@ -2,14 +2,15 @@ import { relative } from 'node:path'
 import type { ApiClient } from '@windlass/client'
 import { hideLogin, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { listManifests, type FolderManifest } from '@windlass/local/step-types'
+import { listManifests, type FolderManifest, type ManifestProblem } from '@windlass/local/step-types'
 import { MAX_BYTES } from '@windlass/local/yaml-files'
 import { checkStepType, hasErrors } from '@windlass/pipeline'
 import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { printable } from '../../format/printable.ts'
+import type { Printer } from '../../printer.ts'
 import { reservedStepType } from '../../input/reserved-step-type.ts'
-import { openSession, orUndefined } from '../../session.ts'
+import { openSession, orUndefined } from '../../session/session.ts'
 import { catchInterrupts } from '../run/interrupt.ts'
 import { openCatalog, type Catalog } from './catalog.ts'
 
@@ -23,10 +24,16 @@ interface ImportOptions {
 
 interface Skipped {
   readonly file: string
-  readonly reason: string
+  /** At least one. */
+  readonly reasons: readonly string[]
+  /** True for a type of Windlass itself, which needs no manifest. */
+  readonly isIncluded?: true
 }
 
-/** Runs `import step-types`. A manifest that cannot be used, or that the server refuses, does not affect the others. Exits with 1 if the server refuses one. */
+/** Largest number of lines about one manifest. */
+const MAX_SHOWN = 100
+
+/** Runs `import step-types`. A manifest that cannot be used, or that the server refuses, does not affect the others. Exits with 1 if one is skipped that is needed, as `migrate` does. */
 export async function importStepTypes(invocation: Invocation<ImportOptions>): Promise<number> {
   using interrupts = catchInterrupts(systemClock)
   try {
@@ -44,17 +51,16 @@ async function importManifests(
   { args: [source = ''], options, out, settings }: Invocation<ImportOptions>,
   signal: AbortSignal,
 ): Promise<number> {
-  const manifests = listManifests(catalog.folder, { mustExist: true })
+  const manifests = listManifests(catalog.folder, { hint: 'Check the path.' })
   if (manifests.length === 0)
     throw fault('file-not-found', {
       message: `${hideLogin(source)} contains no manifest of a step type.`,
       hint: 'A manifest is a YAML file with "kind: step-type".',
     })
   const { usable, skipped } = selectUsable(manifests, catalog.folder)
-  for (const file of catalog.tooLarge) skipped.push({ file, reason: `it is larger than ${MAX_BYTES} bytes and is not read.` })
+  for (const file of catalog.tooLarge) skipped.push({ file, reasons: [`it is larger than ${MAX_BYTES} bytes and is not read.`] })
   const { client } = openSession(settings)
   let loaded = 0
-  let refused = 0
   for (const { file, label, text } of usable) {
     signal.throwIfAborted()
     const result = await send(client, { label, manifest: text }, options)
@@ -63,13 +69,20 @@ async function importManifests(
       out.line(`step-type/${label} ${result.done}`)
       continue
     }
-    if (result.isRefused) refused += 1
-    skipped.push({ file: relative(catalog.folder, file), reason: result.reason })
+    skipped.push({ file: relative(catalog.folder, file), reasons: [result.reason] })
   }
-  for (const { file, reason } of skipped)
-    out.note(`${out.stderr.style.yellow('skipped:')} ${printable(file)}: ${printable(reason)}`)
-  out.note(`${loaded} of ${manifests.length} step types ${options.dryRun ? 'can be loaded' : 'are on the server'}.`)
-  return refused === 0 ? EXIT.success : EXIT.failed
+  for (const one of skipped) printSkipped(out, one)
+  const found = manifests.length + catalog.tooLarge.length
+  const count = skipped.length === 0 ? '' : `, ${skipped.length} skipped`
+  out.note(`${loaded} of ${found} step types ${options.dryRun ? 'can be loaded' : 'are on the server'}${count}.`)
+  return skipped.every(({ isIncluded }) => isIncluded === true) ? EXIT.success : EXIT.failed
+}
+
+function printSkipped(out: Printer, { file, reasons }: Skipped): void {
+  const mark = `${out.stderr.style.yellow('skipped:')} ${printable(file)}:`
+  for (const reason of reasons.slice(0, MAX_SHOWN)) out.note(`${mark} ${printable(reason)}`)
+  if (reasons.length > MAX_SHOWN)
+    out.note(`${mark} ${reasons.length - MAX_SHOWN} more problems, which \`windlass validate\` shows.`)
 }
 
 interface Selection {
@@ -81,23 +94,32 @@ function selectUsable(manifests: readonly FolderManifest[], folder: string): Sel
   const usable = new Map<string, FolderManifest>()
   const skipped: Skipped[] = []
   for (const manifest of manifests) {
+    const reserved = reservedStepType(manifest.entry?.name ?? manifest.label)
+    if (reserved !== undefined) {
+      skipped.push({ file: relative(folder, manifest.file), reasons: [reserved.reason], isIncluded: true })
+      continue
+    }
     const first = usable.get(manifest.label)
-    const reason =
+    const reasons =
       first === undefined
-        ? reasonToSkip(manifest)
-        : `${manifest.label} is also in ${printable(relative(folder, first.file))}, which is used.`
-    if (reason === undefined) usable.set(manifest.label, manifest)
-    else skipped.push({ file: relative(folder, manifest.file), reason })
+        ? reasonsToSkip(manifest)
+        : [`${manifest.label} is also in ${printable(relative(folder, first.file))}, which is used.`]
+    if (reasons.length === 0) usable.set(manifest.label, manifest)
+    else skipped.push({ file: relative(folder, manifest.file), reasons })
   }
   return { usable: [...usable.values()], skipped }
 }
 
-function reasonToSkip({ file, text, label, entry, problem }: FolderManifest): string | undefined {
-  const reserved = reservedStepType(entry?.name ?? label)
-  if (reserved !== undefined) return reserved.reason
-  if (problem !== undefined || entry === undefined) return `line ${problem?.line ?? 1}: ${problem?.message ?? 'invalid'}`
-  const inside = checkStepType({ text, file }).problems.find((one) => hasErrors([one]))
-  return inside && `line ${inside.line}: ${inside.message}`
+/** Returns every error of a manifest. Empty if it can be sent. */
+function reasonsToSkip({ file, text, entry, problems }: FolderManifest): string[] {
+  if (entry === undefined) return problems.map(toReason)
+  return checkStepType({ text, file })
+    .problems.filter((one) => hasErrors([one]))
+    .map(toReason)
+}
+
+function toReason({ line, message, code, hint = '' }: ManifestProblem): string {
+  return `line ${line}: ${message}${code === undefined ? '' : ` [${code}]`}${hint === '' ? '' : ` ${hint}`}`
 }
 
 interface Sent {
@@ -106,20 +128,19 @@ interface Sent {
   readonly manifest: string
 }
 
-/** What was done with a manifest, or why it was not sent or not accepted. `isRefused` is true if the server refused it. */
-type Sending = { readonly done: string } | { readonly reason: string; readonly isRefused: boolean }
+/** What was done with a manifest, or why it was not sent or not accepted. */
+type Sending = { readonly done: string } | { readonly reason: string }
 
 /** Creates or updates a version. Throws if the server does not answer. */
 async function send({ stepTypes }: ApiClient, { label, manifest }: Sent, { dryRun, overwrite }: ImportOptions): Promise<Sending> {
   try {
     const before = await orUndefined(stepTypes.get(label))
     if (before?.manifest === manifest) return { done: 'unchanged' }
-    if (before !== undefined && !overwrite)
-      return { reason: `the server has another ${label}; --overwrite replaces it.`, isRefused: false }
+    if (before !== undefined && !overwrite) return { reason: `the server has another ${label}; --overwrite replaces it.` }
     if (!dryRun) await stepTypes.put(label, { manifest })
     return { done: `${before === undefined ? 'created' : 'configured'}${dryRun ? ' (dry run)' : ''}` }
   } catch (error) {
     if (!isFault(error, ...OF_MANIFEST)) throw error
-    return { reason: error.message, isRefused: true }
+    return { reason: error.message }
   }
 }

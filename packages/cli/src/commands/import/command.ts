@@ -6,7 +6,7 @@ export const importCommands = [
     summary: 'Load a catalog of step types into the server',
     about:
       'Reads all manifests (kind: step-type) below a folder or in a Git repository, and creates their versions on the server. Manifests with errors, types ' +
-      'that Windlass includes, duplicates and versions that exist with other content are left out, each with its reason. The command can be repeated. It exits with 1 if the server refuses a manifest.',
+      'that Windlass includes, duplicates and versions that exist with other content are left out, each with all its problems. The exit code is 1 if anything is left out, except types that Windlass includes. The command can be repeated.',
     arguments: [{ name: '<source>', summary: 'Folder, or URL of a Git repository' }],
     options: {
       dryRun: flag('--dry-run', 'Show what would be done'),

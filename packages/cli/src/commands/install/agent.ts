@@ -13,7 +13,7 @@ import { readInstallValues, type ValueFlags, type InstallValues } from '../../ru
 import { printManifests } from '../../runner/init/render.ts'
 import { readTokenFile } from '../../input/token-file.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session/session.ts'
 import { installRuntimeParts } from './runtime.ts'
 import type { Settings } from '../../config.ts'
 

@@ -18,7 +18,7 @@ import {
 import { AGENT_ACCOUNT } from '../../runner/install/agent-account.ts'
 import { openInstallTarget, type HelmFlags } from '../../runner/install/target.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 export interface AttachOptions extends ValueFlags {
   readonly runtimeName?: string | undefined

@@ -10,7 +10,7 @@ import { addParts, removeParts } from '../../runner/install/release.ts'
 import { toChartValues } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface MonitorOptions extends ValueFlags, HelmFlags {
   readonly token?: string | undefined

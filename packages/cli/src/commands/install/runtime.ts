@@ -16,7 +16,7 @@ import { addParts, removeParts } from '../../runner/install/release.ts'
 import { toChartValues, type InstallFacts } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags, type InstallValues } from '../../runner/values/install-values.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
-import { openSession, orUndefined, type Session } from '../../session.ts'
+import { openSession, orUndefined, type Session } from '../../session/session.ts'
 import { agentFlags, attachRuntimeOf, type AttachOptions } from './attach-runtime.ts'
 
 export interface InstallRuntimeOptions extends ValueFlags, HelmFlags {

@@ -4,7 +4,7 @@ import type { Invocation } from '../../command.ts'
 import { formatTime } from '../../format/time.ts'
 import { requireBuildId } from '../../input/build-id.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface ShareOptions {
   readonly days: number | undefined

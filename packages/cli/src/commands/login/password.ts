@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { fault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import { findSecret } from '../auth/credentials.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface Passwords {
   readonly current: string

@@ -41,10 +41,12 @@ export function printEntry(out: Printer, { kind, name, from, outcome, done, rema
   if (remarks.length > MAX_SHOWN) out.note(`${mark} ${label}: ${remarks.length - MAX_SHOWN} more, which -o json shows.`)
 }
 
-/** Prints how many resources moved, moved with remarks, and are left. */
+/** Prints how many resources moved, were there already, have remarks, and are left. */
 export function printSummary(out: Printer, entries: readonly ReportEntry[], dryRun: boolean): void {
   const count = (outcome: ReportEntry['outcome']): number => entries.filter((entry) => entry.outcome === outcome).length
   const remarked = count('moved-with-remarks')
-  const moved = plural(count('moved') + remarked, 'resource')
-  out.note(`${moved} ${dryRun ? 'can be moved' : 'moved'} (${remarked} with remarks), ${count('left')} left.`)
+  const unchanged = entries.filter(({ done }) => done === 'unchanged').length
+  const moved = `${plural(count('moved') + remarked - unchanged, 'resource')} ${dryRun ? 'can be moved' : 'moved'}`
+  const same = unchanged === 0 ? '' : `, ${unchanged} unchanged`
+  out.note(`${moved}${same} (${remarked} with remarks), ${count('left')} left.`)
 }

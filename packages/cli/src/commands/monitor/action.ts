@@ -7,7 +7,7 @@ import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { paintStatus } from '../../format/style.ts'
 import { formatAge } from '../../format/time.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface Output {
   readonly output: 'json' | 'yaml' | undefined

@@ -8,7 +8,7 @@ import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
 import { readInput } from '../../input/input-files.ts'
 import { NOTIFY_ON_NAMES } from '../../role-names.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 type Output = 'json' | 'yaml' | undefined
 

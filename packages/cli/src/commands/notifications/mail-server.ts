@@ -7,7 +7,7 @@ import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
 import { readInput } from '../../input/input-files.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 type Output = 'json' | 'yaml' | undefined
 

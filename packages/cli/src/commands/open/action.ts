@@ -1,7 +1,7 @@
 /** Runs `open`. */
-import { createSignInLink, offerLink } from '../../sign-in-link.ts'
+import { createSignInLink, offerLink } from '../../session/sign-in-link.ts'
 import type { Invocation } from '../../command.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { startBrowser } from './browser.ts'
 
 /** Opens the page in a browser, or prints a link to it. Throws `not-found` if the build does not exist. */

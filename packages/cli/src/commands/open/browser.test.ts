@@ -1,7 +1,6 @@
 import { chmodSync, mkdtempDisposableSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { startBrowser } from './browser.ts'
 
@@ -22,9 +21,8 @@ test.skipIf(process.platform === 'darwin')('gives the browser a file that only t
       return undefined
     }
   }
-  for (const until = Date.now() + 10_000; read() === undefined && Date.now() < until;) await systemClock.sleep(10)
   const file = join(folder.path, 'open.html')
-  expect(read()).toBe(file)
+  await expect.poll(read).toBe(file)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readFileSync(file, 'utf8')).toContain(`url=${LINK}`)
 })

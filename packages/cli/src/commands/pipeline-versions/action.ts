@@ -10,7 +10,7 @@ import type { Style } from '../../format/style.ts'
 import { formatAge } from '../../format/time.ts'
 import type { OutputFormat } from '../../output-formats.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session/session.ts'
 
 interface History {
   readonly name: string

@@ -10,7 +10,7 @@ import { requireBuildId } from '../../input/build-id.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
 import { parseSecrets, parseVariables, readVariableFile } from '../../input/variables.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import type { planOptions } from './options.ts'
 import { showPreview } from './show-preview.ts'
 

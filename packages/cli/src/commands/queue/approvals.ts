@@ -6,12 +6,12 @@ import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatAge } from '../../format/time.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface ListOptions {
   readonly state: 'open' | 'decided' | undefined
   readonly limit: number | undefined
-  readonly output: 'json' | 'yaml' | undefined
+  readonly output: 'json' | 'yaml' | 'name' | undefined
 }
 
 const SHOWN = 50
@@ -21,6 +21,11 @@ export async function listApprovals({ options, out, settings }: Invocation<ListO
   const { client } = openSession(settings)
   const { state = 'open', limit = SHOWN, output } = options
   const items = await listAll(({ query }) => client.builds.approvals({ query: { ...query, state } }), limit)
+  if (output === 'name') {
+    // The arguments of `windlass approve`. A build that waits before its start has no step.
+    for (const { build, step } of items) out.line(`build/${build.id}${step === '' ? '' : ` ${step}`}`)
+    return
+  }
   if (output !== undefined) return printValue(out, items, output)
   if (items.length === 0) return out.note(state === 'open' ? 'No step waits for approval.' : 'No approvals found.')
   const { style } = out.stdout

@@ -13,9 +13,14 @@ export const queueCommands = [
     options: {
       state: oneOf('--state <state>', 'Open approvals (default), or decided ones, newest first', ['open', 'decided']),
       limit: integer('--limit <count>', 'Maximum number of approvals (default: 50)'),
-      output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']),
+      output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml', 'name']),
     },
-    examples: ['windlass get approvals', 'windlass get approvals --state decided -o json'],
+    about: '`-o name` prints the arguments of `windlass approve`, one approval per line.',
+    examples: [
+      'windlass get approvals',
+      'windlass get approvals --state decided -o json',
+      'windlass get approvals -o name | head -1 | xargs -r windlass approve',
+    ],
     run: async (invocation) => (await import('./approvals.ts')).listApprovals(invocation),
   }),
   command('get related', {

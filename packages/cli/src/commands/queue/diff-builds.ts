@@ -5,7 +5,7 @@ import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `diff builds BUILD [OTHER]`. */
 export async function diffBuilds({

@@ -7,7 +7,7 @@ import { printValue } from '../../format/output.ts'
 import { paintStatus } from '../../format/style.ts'
 import { formatAge } from '../../format/time.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `get related BUILD`. */
 export async function listRelated({

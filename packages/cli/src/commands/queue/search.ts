@@ -2,7 +2,7 @@ import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { paintStatus } from '../../format/style.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface SearchOptions {
   readonly limit: number | undefined

@@ -7,7 +7,7 @@ import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
 import { requireBuildId } from '../../input/build-id.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `get usage BUILD`. */
 export async function showUsage({

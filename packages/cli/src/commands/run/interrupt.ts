@@ -1,4 +1,5 @@
 /** Handling of Ctrl-C while a command follows a build. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '@windlass/kit'
 
 export interface Interrupts {
@@ -23,6 +24,8 @@ export function catchInterrupts(clock: Clock): Interrupts {
     first: first.signal,
     second: async (withinMs) => {
       await clock.sleep(withinMs, second.signal).catch(() => undefined)
+      // After a pause of the process its timers come before the signals that it got in time.
+      await turn()
       return second.signal.aborted
     },
     [Symbol.dispose]() {

@@ -20,19 +20,24 @@ import { parseSecrets, parseVariables, readVariableFile } from '../../input/vari
 import { askApproval } from './ask-approval.ts'
 import { catchInterrupts, type Interrupts } from './interrupt.ts'
 import { watchFiles } from './watch-files.ts'
+import type { ClosedPipe } from '../../printer.ts'
 import type { runOptions } from './options.ts'
 
 type RunOptions = Values<typeof runOptions>
 
 /**
  * Runs `run --local -f FILE`. Ctrl-C terminates the build; a second one does not wait for its steps. With `--watch` each change of the
- * document or the work tree terminates the current build and starts another, until Ctrl-C.
+ * document or the work tree terminates the current build and starts another, until Ctrl-C. A closed pipe (`| head`) also terminates the build, so that nothing of it
+ * stays, and ends with 0.
  */
 export async function runLocally(invocation: Invocation<RunOptions>): Promise<number> {
   const { options } = invocation
   using interrupts = catchInterrupts(systemClock)
+  using pipe = invocation.out.catchClosedPipe()
+  const stop = AbortSignal.any([interrupts.first, pipe.signal])
+  const codeOf = (code: number): number => (pipe.signal.aborted ? EXIT.success : code)
   // Awaited here, so that Ctrl-C is handled until the build has ended.
-  if (!options.watch) return await runOnce(invocation, interrupts, interrupts.first)
+  if (!options.watch) return codeOf(await runOnce(invocation, { interrupts, pipe }, stop))
   if (options.file === undefined || options.file === '-')
     throw fault('usage', { message: '--watch needs a file.', hint: 'Run `windlass run --local --watch -f FILE`.' })
   // Throws for a file that cannot be read, before its folder is watched.
@@ -41,24 +46,24 @@ export async function runLocally(invocation: Invocation<RunOptions>): Promise<nu
   const { stderr } = invocation.out
   for (;;) {
     const changed = files.next()
-    const either = AbortSignal.any([interrupts.first, changed])
-    const code = await runOnce(invocation, interrupts, either).catch((error: unknown) => {
+    const either = AbortSignal.any([stop, changed])
+    const code = await runOnce(invocation, { interrupts, pipe }, either).catch((error: unknown) => {
       if (!isFault(error, 'pipeline-invalid', 'file-not-found')) throw error
       for (const line of formatError(error, { style: stderr.style, debug: false, sources: sourcesRead() }))
         stderr.write(textFor(stderr, `${line}\n`))
       return EXIT.failed
     })
-    if (interrupts.first.aborted) return code
+    if (stop.aborted) return codeOf(code)
     if (!changed.aborted) stderr.write(`${stderr.style.dim('Waiting for changes. Press Ctrl-C to stop.')}\n`)
     await aborted(either)
-    if (interrupts.first.aborted) return code
+    if (stop.aborted) return codeOf(code)
     forgetInputs()
   }
 }
 
 async function runOnce(
   { args, options, out, settings }: Invocation<RunOptions>,
-  interrupts: Interrupts,
+  { interrupts, pipe }: { readonly interrupts: Interrupts; readonly pipe: ClosedPipe },
   cancel: AbortSignal,
 ): Promise<number> {
   const terminal = options.output === 'json' ? out.stderr : out.stdout
@@ -73,6 +78,7 @@ async function runOnce(
     isGroup: (step) => groups.has(step),
   })
   const onStop = (): void => {
+    if (pipe.signal.aborted) return interrupts.first.addEventListener('abort', () => process.exit(EXIT.interrupted))
     if (!interrupts.first.aborted) return view.note(terminal.style.yellow('A file changed: stopping the build.'))
     view.note(terminal.style.yellow('Stopping the build. Press Ctrl-C again to exit immediately.'))
     void interrupts.second(600_000).then((again) => {

@@ -7,7 +7,7 @@ import { collect, hideTokens } from '../../runner/bundle.ts'
 import { openInstallTarget } from '../../runner/install/target.ts'
 import { toTar } from '../../runner/tar.ts'
 import type { ValueFlags } from '../../runner/values/install-values.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Writes objects, events and the last log lines of a namespace. Of Secrets it writes only the names. */
 export async function writeBundle({

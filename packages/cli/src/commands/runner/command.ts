@@ -61,7 +61,7 @@ export const runnerCommands = [
     run: async (invocation) => (await import('../../runner/init/init.ts')).initRunner(invocation),
   }),
   command('runner info', {
-    summary: 'Show the agents and their health',
+    summary: 'Show the agents and their health, and the managers of GitLab runners in their pods',
     about: 'The exit code is 1 if an agent is not healthy.',
     options: {},
     run: async (invocation) => (await import('./info.ts')).runnerInfo(invocation),

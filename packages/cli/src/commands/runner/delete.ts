@@ -10,7 +10,7 @@ import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts
 import { openInstallTarget, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { logIn } from '../../runner/log-in.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
-import { orUndefined } from '../../session.ts'
+import { orUndefined } from '../../session/session.ts'
 
 interface DeleteOptions extends ValueFlags, HelmFlags {
   readonly name?: string | undefined

@@ -6,7 +6,7 @@ import { openInstallTarget, RELEASE_NAME, type InstallTarget } from '../../runne
 import { OLD_KINDS, OLD_SELECTOR, readOldInstallation, type OldInstallation } from '../../runner/old/to-helm.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
 import type { ValueFlags } from '../../runner/values/install-values.ts'
-import { orUndefined, openSession } from '../../session.ts'
+import { orUndefined, openSession } from '../../session/session.ts'
 
 interface MoveOptions extends ValueFlags {
   readonly file: string | undefined

@@ -10,7 +10,7 @@ import { openInstallTarget, partsOf } from '../../runner/install/target.ts'
 import { showStarting } from '../../runner/install/starting-pods.ts'
 import { findOldRunner, migrateOldRunner } from '../../runner/old/migrate.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session/session.ts'
 import type { UpgradeOptions } from '../../runner/upgrade-options.ts'
 
 /** Upgrades and keeps the token and all values; running builds continue. Throws `not-found` without a Runner. */

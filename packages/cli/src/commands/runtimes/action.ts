@@ -15,7 +15,7 @@ import { runtimes as runtimeKind, type Columns } from '../../resources/kinds.ts'
 import { diffTrees, fromDocument, toDocument, type RuntimeChange } from '../../runner/runtime-document.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 const PAGE_SIZE = 25
 

@@ -6,7 +6,7 @@ import { printValue } from '../../format/output.ts'
 import { printTable, type Listing } from '../../format/table.ts'
 import { formatAge } from '../../format/time.ts'
 import { healthOf, paintHealth } from '../../runner/show-agents.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Prints one agent or all agents. */
 export async function getAgents({

@@ -6,7 +6,7 @@ import { printValue } from '../../format/output.ts'
 import { printTable, type Listing } from '../../format/table.ts'
 import type { Columns } from '../../resources/kinds.ts'
 import { mergeTrees, type Tree } from '../../runner/values/read-values.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { readChange } from './action.ts'
 
 interface GetOptions extends Listing {

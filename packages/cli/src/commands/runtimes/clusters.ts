@@ -6,7 +6,7 @@ import { printTable, type Listing } from '../../format/table.ts'
 import { lastingToken } from '../../runner/cluster/secrets.ts'
 import { openInstallTarget } from '../../runner/install/target.ts'
 import { readInstallValues } from '../../runner/values/install-values.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface ClusterOptions {
   readonly kubeContext: string | undefined

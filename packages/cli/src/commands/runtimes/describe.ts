@@ -9,7 +9,7 @@ import { paintStatus, type Style } from '../../format/style.ts'
 import { formatAge, formatTime } from '../../format/time.ts'
 import { namespaceOf } from '../../runner/runtime-document.ts'
 import { valueAt } from '../../runner/values/read-values.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Everything that the description shows. */
 export interface DescribedRuntime {

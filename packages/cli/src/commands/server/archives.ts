@@ -5,13 +5,14 @@ import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { fault } from '@windlass/kit/faults'
-import type { ArchiveTrailer, toServerOptions } from '@windlass/local/archive'
+import type { ArchiveTrailer } from '@windlass/local/archive'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import { formatBytes } from '@windlass/plan'
 import { readInput } from '../../input/input-files.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
+import { readServerTarget } from './server-target.ts'
 
 interface Source {
   readonly direct: boolean
@@ -74,7 +75,7 @@ async function writeArchive(
   }
   if (passphrase === undefined)
     out.note(
-      'It does not contain the master key. Keep a copy of master.key, or of the Secret with it, elsewhere: without it no secret can be read.',
+      'It does not contain the master key. Keep a copy of master.key in the data folder of the server, or of the Secret with it, elsewhere: without it no secret can be read.',
     )
 }
 
@@ -106,7 +107,7 @@ async function* orUnreachable(stream: AsyncIterable<Uint8Array>): AsyncGenerator
 /** Writes the archive from the database, without a server. */
 async function openDirect({ withLogs, passphrase, data }: Archived, settings: Settings): Promise<Write> {
   const { writeDirectly } = await import('@windlass/local/archive')
-  const target = await readTarget(settings, data)
+  const target = await readServerTarget(settings, data)
   return async (output) => void (await writeDirectly(target, output, { withLogs, passphrase }))
 }
 
@@ -164,25 +165,13 @@ async function load(
 ): Promise<void> {
   const { loadArchive } = await import('@windlass/local/archive')
   const { withLogs, passphrase, isDry } = options
-  const target = await readTarget(settings, options.data)
+  const target = await readServerTarget(settings, options.data)
   const { trailer, writesKeys } = await loadArchive(file, target, { withLogs, passphrase, isDry })
   out.line(`${isDry ? 'The archive can be loaded' : `Loaded ${file}`}: ${describe(trailer, withLogs)}.`)
   noteMissing(out, trailer)
   if (writesKeys)
     out.note(isDry ? 'Its master keys would be written to the data folder.' : 'Its master keys are in the data folder.')
-  if (!isDry) out.note('Start a server with the same settings.')
-}
-
-async function readTarget({ environment }: Settings, data: string | undefined): Promise<ReturnType<typeof toServerOptions>> {
-  const archives = await import('@windlass/local/archive')
-  if (data === undefined && (environment['WINDLASS_SERVER_DATA_DIR'] ?? '') === '')
-    throw fault('usage', {
-      message: 'The data folder of the server is not known.',
-      hint: 'Use --data, or set WINDLASS_SERVER_DATA_DIR and the other settings as for the server.',
-    })
-  return archives.toServerOptions(
-    archives.readServerConfig({ ...environment, ...(data !== undefined && { WINDLASS_SERVER_DATA_DIR: data }) }),
-  )
+  if (!isDry) out.note('Start a server with the same settings. If no admin key is left: `windlass server recover-admin`.')
 }
 
 function readPassphrase(file: string | undefined): string | undefined {

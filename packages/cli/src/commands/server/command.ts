@@ -60,6 +60,15 @@ export const serverCommands = [
     examples: ['windlass server import windlass.tar --data /var/lib/windlass'],
     run: async (invocation) => (await import('./archives.ts')).importDatabase(invocation),
   }),
+  command('server recover-admin', {
+    summary: 'Create an admin key without one, from the data of a server',
+    about:
+      'For a server whose admin keys and passwords are lost. It needs the database and the master key, with the settings WINDLASS_SERVER_* of the server. ' +
+      'The server of an SQLite database must be stopped. The key acts for the oldest active admin, and the audit log names it.',
+    options: { data },
+    examples: ['windlass server recover-admin --data /var/lib/windlass > admin.key'],
+    run: async (invocation) => (await import('./recover-admin.ts')).recover(invocation),
+  }),
   command('server keys', {
     summary: 'List master keys and their uses',
     options: { output },

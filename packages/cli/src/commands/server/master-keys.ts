@@ -5,7 +5,7 @@ import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface Options {
   readonly output: 'json' | 'yaml' | undefined

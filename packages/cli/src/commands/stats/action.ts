@@ -7,7 +7,7 @@ import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
 import { parseTime } from '../../input/time.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface StatsOptions {
   readonly since: string | undefined

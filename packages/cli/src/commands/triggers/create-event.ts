@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit/faults'
 import { EventTriggerInput } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { printValue } from '../../format/output.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { toPriority, toVariable } from './create.ts'
 
 interface EventTriggerOptions {

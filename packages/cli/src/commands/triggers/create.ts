@@ -4,7 +4,7 @@ import { EventName, TOKEN_IN_ADDRESS, type Forge, type Registry, type TriggerInp
 import type { Invocation } from '../../command.ts'
 import { printValue } from '../../format/output.ts'
 import { readInput } from '../../input/input-files.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface WebhookOptions {
   readonly forge: Forge | undefined

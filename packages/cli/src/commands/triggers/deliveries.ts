@@ -17,7 +17,7 @@ import { printValue } from '../../format/output.ts'
 import type { Style } from '../../format/style.ts'
 import { formatTime } from '../../format/time.ts'
 import { readInput } from '../../input/input-files.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 type Output = 'json' | 'yaml' | undefined
 
@@ -123,10 +123,12 @@ function buildText({ buildId, needsApproval }: TriggerVerdict): string {
 }
 
 function requireDeliveryId(text: string): string {
-  if (!/^[0-9a-f]{24}$/.test(text))
+  // `get deliveries -o name` prints it with its kind.
+  const [, id] = /^(?:delivery\/)?([0-9a-f]{24})$/.exec(text) ?? []
+  if (id === undefined)
     throw fault('not-found', {
       message: `"${text}" is not a delivery id.`,
       hint: 'List deliveries with `windlass get deliveries`.',
     })
-  return text
+  return id
 }

@@ -1,6 +1,6 @@
 import type { Invocation } from '../../command.ts'
 import { printValue } from '../../format/output.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 /** Runs `retry message ID`. */
 export async function retryMessage({

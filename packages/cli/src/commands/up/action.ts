@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path'
 import { fault } from '@windlass/kit/faults'
 import type { Invocation, Values } from '../../command.ts'
-import { saveContext } from '../../config-file.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { Printer } from '../../printer.ts'
-import { openRetryingClient } from '../../session.ts'
-import { createSignInLink, offerLink } from '../../sign-in-link.ts'
+import { openRetryingClient } from '../../session/session.ts'
+import { createSignInLink, offerLink } from '../../session/sign-in-link.ts'
 import { describeReach, readAdvertised } from './advertise.ts'
-import { LOCAL_CONTEXT, readProcess, startDetached, stopProcess, type UpProcess } from './process.ts'
+import { requireOwnFolder, saveLocalContext } from './context.ts'
+import { readProcess, startDetached, stopProcess, type UpProcess } from './process.ts'
 import type { upOptions } from './options.ts'
 
 type UpOptions = Values<typeof upOptions>
@@ -17,6 +17,7 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
   const { options, out, settings } = invocation
   const dataDir = resolve(options.data ?? settings.dataFolder)
   if (options.stop) return stop(out, dataDir)
+  requireOwnFolder(dataDir)
   const given = options.advertise === undefined ? undefined : readAdvertised(options.advertise)
   const running = readProcess(dataDir)
   if (running !== undefined) {
@@ -26,7 +27,7 @@ export async function up(invocation: Invocation<UpOptions>): Promise<number> {
         message: `A server already uses this data folder: ${running.url} (process ${running.pid}).`,
         hint: `Use it, or stop it with \`windlass up --stop${options.data === undefined ? '' : ` --data ${options.data}`}\` and start it again.`,
       })
-    saveContext(settings.configFile, { name: LOCAL_CONTEXT, url: running.url, apiKey: running.adminKey }, { use: true })
+    saveLocalContext(settings.configFile, running)
     out.line(`The server is already running: ${running.url}`)
     for (const line of describeReach({ ...running, options })) out.note(line)
     out.line(await offerPage(running))

@@ -22,9 +22,6 @@ const UpProcess = z.object({
 type Parsed = z.infer<typeof UpProcess>
 export type UpProcess = Omit<Parsed, 'advertised'> & { readonly advertised: string | undefined }
 
-/** Name of the context that `up` saves. */
-export const LOCAL_CONTEXT = 'local'
-
 const READY_MS = 60_000
 const STOP_MS = 20_000
 const POLL_MS = 50

@@ -6,14 +6,14 @@ import { fault, isFault } from '@windlass/kit/faults'
 import { LOCAL_RUNTIME, startLocalServer, type LocalServer } from '@windlass/local'
 import { formatDuration } from '@windlass/plan'
 import type { Invocation, Values } from '../../command.ts'
-import { saveContext } from '../../config-file.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { Printer } from '../../printer.ts'
-import { openRetryingClient } from '../../session.ts'
-import { createSignInLink, offerLink } from '../../sign-in-link.ts'
+import { openRetryingClient } from '../../session/session.ts'
+import { createSignInLink, offerLink } from '../../session/sign-in-link.ts'
 import { describeReach, resolveAdvertised, resolveLogs, type RestartOptions } from './advertise.ts'
 import { noteIfSlow } from './note-if-slow.ts'
-import { LOCAL_CONTEXT, removeProcess, writeProcess } from './process.ts'
+import { saveLocalContext } from './context.ts'
+import { removeProcess, writeProcess } from './process.ts'
 import { DEFAULT_PORT, type upOptions } from './options.ts'
 
 /** Default of `--host`. */
@@ -34,7 +34,7 @@ export async function serve({ options, out, settings }: Invocation<UpOptions>, d
   const server = await noteIfSlow(systemClock, starting, () => out.note(`Waiting for the server. Its log is in ${logFile}.`))
   try {
     writeProcess(dataDir, { pid: process.pid, url: server.url, host, advertised, adminKey: server.adminKey })
-    saveContext(settings.configFile, { name: LOCAL_CONTEXT, url: server.url, apiKey: server.adminKey }, { use: true })
+    saveLocalContext(settings.configFile, server)
     printWelcome(out, {
       server,
       host,

@@ -4,7 +4,7 @@ import { ROLES, type InstallationRole, type Invitation, type Role, type User } f
 import type { Invocation } from '../../command.ts'
 import { formatTime } from '../../format/time.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { findSecret } from '../auth/credentials.ts'
 
 interface UserOptions {

@@ -3,7 +3,7 @@ import { fault } from '@windlass/kit/faults'
 import type { InstallationRole, Team } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import type { Printer } from '../../printer.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 import { readPlaceRoles } from './action.ts'
 
 interface TeamOptions {

@@ -5,7 +5,7 @@ import type { Invocation } from '../../command.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { readInput } from '../../input/input-files.ts'
-import { openSession } from '../../session.ts'
+import { openSession } from '../../session/session.ts'
 
 interface Options {
   readonly check: boolean

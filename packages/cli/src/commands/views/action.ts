@@ -4,7 +4,7 @@ import type { ViewFilter } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
-import { openSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session/session.ts'
 
 interface View {
   readonly name: string

@@ -19,7 +19,7 @@ import { policyOfRelease } from './release-policy.ts'
 import { grantTokenRenewal, revokeTokenRenewal, type Renewal } from './token-renewal.ts'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER, runtimeFileText, type RuntimeFile } from './runtime-file.ts'
 
-const RESTART_WAIT_MS = 60_000
+const RESTART_WAIT_MS = 180_000
 
 /** Finds the agent by name or id, or the only one. Throws `usage`. */
 export async function findAgent(
@@ -174,7 +174,7 @@ function addressOutside({ cluster }: InstallTarget): string {
   })
 }
 
-/** Deletes the agent's pods and waits until new ones are ready. Throws `install-failed` after 60 s. */
+/** Deletes the agent's pods and waits until new ones are ready. Throws `install-failed` after 180 s. */
 export async function restartAgent({ cluster, namespace }: InstallTarget): Promise<void> {
   const selection = { kind: 'Pod', namespace, labels: 'app=runner' } as const
   const before = await cluster.kube.list(selection)
@@ -187,7 +187,7 @@ export async function restartAgent({ cluster, namespace }: InstallTarget): Promi
     if (pods.some((pod) => !old.has(pod.metadata.uid) && isReady(pod))) return
     if (systemClock.now() > end)
       throw fault('install-failed', {
-        message: 'The agent was not ready again within 60 s.',
+        message: `The agent was not ready again within ${RESTART_WAIT_MS / 1000} s.`,
         hint: `Check its pods: \`kubectl --namespace ${namespace} get pods --selector app=runner\`.`,
       })
     await systemClock.sleep(500)

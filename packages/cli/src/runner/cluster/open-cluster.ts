@@ -36,11 +36,19 @@ export interface Contexts {
   readonly current: string | undefined
 }
 
-/** Lists the contexts of the first existing kubeconfig. Throws `config-invalid` if there is none. */
-export function listContexts(given: string | undefined, { environment }: Settings): Contexts {
+/** Returns where a kubeconfig is looked for, and the first one that exists. */
+export function findKubeconfig(
+  given: string | undefined,
+  { environment }: Pick<Settings, 'environment'>,
+): { readonly candidates: readonly string[]; readonly kubeconfig: string | undefined } {
   const home = environment['HOME'] ?? homedir()
   const candidates = given !== undefined ? [given] : (environment['KUBECONFIG'] ?? join(home, '.kube', 'config')).split(delimiter)
-  const kubeconfig = candidates.find((path) => path !== '' && existsSync(path))
+  return { candidates, kubeconfig: candidates.find((path) => path !== '' && existsSync(path)) }
+}
+
+/** Lists the contexts of the first existing kubeconfig. Throws `config-invalid` if there is none. */
+export function listContexts(given: string | undefined, settings: Settings): Contexts {
+  const { candidates, kubeconfig } = findKubeconfig(given, settings)
   if (kubeconfig === undefined)
     throw fault('config-invalid', {
       message: `No kubeconfig found at ${candidates.join(' or ')}.`,

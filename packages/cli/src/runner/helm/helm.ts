@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { fault } from '@windlass/kit/faults'
+import { fault, type Fault } from '@windlass/kit/faults'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import type { Settings } from '../../config.ts'
@@ -77,10 +77,9 @@ export function openHelm(options: HelmOptions): Helm {
     async install(release, values, { timeoutSeconds = INSTALL_MS / 1000 } = {}) {
       const { name, namespace } = release
       const args = ['upgrade', '--install', name, chart, '--namespace', namespace, '--create-namespace', ...where]
-      requireSuccess(
-        await run([...args, '--values', '-', '--wait', '--timeout', `${timeoutSeconds}s`], JSON.stringify(values)),
-        'install',
-      )
+      const ended = await run([...args, '--values', '-', '--wait', '--timeout', `${timeoutSeconds}s`], JSON.stringify(values))
+      if (isLocked(ended)) throw lockedFault(release)
+      requireSuccess(ended, 'install')
     },
     async render({ name, namespace }, values) {
       const args = ['template', name, chart, '--namespace', namespace, '--values', '-']
@@ -113,6 +112,19 @@ export function openHelm(options: HelmOptions): Helm {
 
 function isAbsent({ code, stderr }: Finished): boolean {
   return code !== 0 && /release: not found/.test(stderr)
+}
+
+/** Helm keeps a release locked if it was killed while it changed the release. */
+function isLocked({ code, stderr }: Finished): boolean {
+  return code !== 0 && /another operation \(install\/upgrade\/rollback\) is in progress/.test(stderr)
+}
+
+function lockedFault({ name, namespace }: Release): Fault {
+  const place = `${name} --namespace ${namespace}`
+  return fault('install-failed', {
+    message: `Another Helm command works on the release ${name}, or was killed while it did.`,
+    hint: `Wait until it ends. If none runs, free the release with \`helm rollback ${place}\`, or with \`helm uninstall ${place}\` if it was the first installation, and run this command again.`,
+  })
 }
 
 function requireSuccess(ended: Finished, verb: string): Finished {

@@ -6,7 +6,7 @@ import { DEMO_SCOPES, INSTALLER_SCOPES, type InstallationEventInput } from '@win
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
-import type { Session } from '../../session.ts'
+import type { Session } from '../../session/session.ts'
 import { openHelm } from '../helm/helm.ts'
 import { logIn, requireScopes } from '../log-in.ts'
 import { listNoEffect } from '../values/chart-values.ts'

@@ -2,7 +2,7 @@
 import { fault } from '@windlass/kit/faults'
 import type { Settings } from '../../config.ts'
 import { listLiveMonitors } from '../list-monitors.ts'
-import type { Session } from '../../session.ts'
+import type { Session } from '../../session/session.ts'
 import { listContexts, openCluster, type OpenCluster } from '../cluster/open-cluster.ts'
 import type { InstallValues } from '../values/install-values.ts'
 import type { Prompter } from './prompter.ts'

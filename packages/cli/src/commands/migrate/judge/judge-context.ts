@@ -1,6 +1,6 @@
 /** Contexts: shared configuration moves as it is, integrations are converted, secret values stay behind. */
 import { isRecord } from '@windlass/kit/json'
-import { CONTEXT_TYPES, ContextInput } from '@windlass/protocol'
+import { CONTEXT_TYPES, ContextInput, isSecretContextField } from '@windlass/protocol'
 import { stringify } from 'yaml'
 import { isMasked, MASK } from './masked-values.ts'
 import { fieldsIn, textIn, type Fields, type Recognized } from './recognize.ts'
@@ -19,7 +19,8 @@ export function judgeContext({ name, document: { from }, metadata, spec }: Recog
   const converted = convert(spec)
   if ('reason' in converted) return leave([converted])
   const { type } = converted
-  const masked = Object.entries(converted.data).filter(([, value]) => hasMasked(value))
+  const isEmpty = (field: string, value: unknown): boolean => value === '' && isSecretContextField(type, field)
+  const masked = Object.entries(converted.data).filter(([field, value]) => hasMasked(value) || isEmpty(field, value))
   const data = Object.fromEntries(Object.entries(converted.data).map(([field, value]) => [field, toValueOf(type, blank(value))]))
   if (type === 'kubernetes' && masked.length > 0)
     return leave([
@@ -38,7 +39,7 @@ export function judgeContext({ name, document: { from }, metadata, spec }: Recog
   const unfit = parsed.success ? unfitValues(parsed.data) : settingProblems(parsed.error)
   if (!parsed.success || unfit.length > 0) return leave(unfit)
   const text = contextText(parsed.data)
-  const remarks = [...(converted.remarks ?? []), ...masked.map(([field]) => secretRemark(field))]
+  const remarks = [...(converted.remarks ?? []), ...masked.map(([field, value]) => secretRemark(field, value))]
   return { from, remarks, resource: { kind: 'context', name, text, body: parsed.data, masked: masked.map(([field]) => field) } }
 }
 
@@ -48,10 +49,10 @@ export function contextText({ name, type, isDefault, data }: ContextInput): stri
   return stringify({ kind: 'context', metadata, spec: { type, data } }, { lineWidth: 0 })
 }
 
-function secretRemark(field: string): Remark {
+function secretRemark(field: string, value: unknown): Remark {
   return {
     path: `spec.data.${field}`,
-    reason: `The value of "${field}" is a secret, which is not moved.`,
+    reason: `The value of "${field}" is a secret, which is ${value === '' ? 'empty' : 'not moved'}.`,
     action: 'Set it again with `windlass apply`.',
   }
 }

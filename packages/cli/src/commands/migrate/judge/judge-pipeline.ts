@@ -47,7 +47,8 @@ export function judgePipeline(one: Recognized, references: References): Verdict 
   const remarks = [
     ...(isInline ? [namedRemark(name)] : []),
     ...cleaned.remarks,
-    ...masked.paths.map(maskedRemark),
+    ...masked.paths.map((path) => secretRemark(path, 'The value is a secret, which is not moved.')),
+    ...masked.emptyPaths.map((path) => secretRemark(path, 'The value is a secret, which is empty.')),
     ...(settings === undefined ? [] : settingRemarks({ settings, spec: one.spec, references })),
     ...(document.line === undefined ? orderRemarks(one.spec) : []),
     ...warnings,
@@ -92,10 +93,10 @@ function namedRemark(name: string): Remark {
   return { path: '', reason: `The document has no name; "${name}" is taken from its file.`, action: '' }
 }
 
-function maskedRemark(path: string): Remark {
+function secretRemark(path: string, reason: string): Remark {
   return {
     path,
-    reason: 'The value is a secret, which is not moved.',
+    reason,
     action: path.startsWith('spec.variables.')
       ? 'Set the value in the document with `windlass apply`.'
       : 'The server does not store secrets of triggers. Pass the value to a run with `-S NAME=VALUE`.',

@@ -198,6 +198,21 @@ test('secret values of contexts are empty and named, and others move', () => {
   })
 })
 
+test('secrets that a file has empty are named, and count as values that the source does not show', () => {
+  const context = (data: string): string => `kind: context\nmetadata: {name: c}\nspec: ${data}\n`
+  const git = movedOf(context("{type: git, data: {url: 'https://git.example.com', password: ''}}"))
+  expect(git.remarks).toMatchObject([
+    { path: 'spec.data.password', reason: 'The value of "password" is a secret, which is empty.' },
+  ])
+  expect(git.resource.masked).toEqual(['password'])
+  expect(movedOf(context("{type: config, data: {A: ''}}"))).toMatchObject({ remarks: [], resource: { masked: [] } })
+  const { remarks, resource } = movedOf(
+    pipeline(`  variables:\n    - {key: A, value: '', encrypted: true}\n    - {key: B, value: ''}\n${STEPS}`),
+  )
+  expect(remarks).toMatchObject([{ path: 'spec.variables.A', reason: 'The value is a secret, which is empty.' }])
+  expect(resource.masked).toEqual(['A'])
+})
+
 test('Git integrations are converted, with their own host if they have one', () => {
   const urlOf = (spec: string): unknown => movedOf(context(spec)).resource.body
   expect(urlOf("{type: git.github, data: {auth: {type: basic, apiHost: api.github.com, password: '*****'}}}")).toMatchObject({

@@ -22,5 +22,5 @@ test('an alias of a masked value is replaced with its anchor', () => {
 })
 
 test('a document that is not YAML is not changed', () => {
-  expect(blankMasked('a: b: c\n')).toEqual({ text: 'a: b: c\n', paths: [], variables: [] })
+  expect(blankMasked('a: b: c\n')).toEqual({ text: 'a: b: c\n', paths: [], emptyPaths: [], variables: [] })
 })

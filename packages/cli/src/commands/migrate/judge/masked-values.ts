@@ -40,19 +40,27 @@ export function replaceValues(text: string, replace: (value: PlacedValue) => str
   return pieces.join('') + text.slice(done)
 }
 
-/** Returns the document with empty masked values, and their paths and variables. */
+/**
+ * Returns the document with empty masked values, and their paths and variables. Encrypted variables that are empty already, as `--output-dir` writes them, are
+ * among the variables, so that a server keeps the values that it has.
+ */
 export function blankMasked(text: string): {
   readonly text: string
   readonly paths: readonly string[]
+  readonly emptyPaths: readonly string[]
   readonly variables: readonly string[]
 } {
-  const found: PlacedValue[] = []
+  const masked: PlacedValue[] = []
+  const empty: PlacedValue[] = []
   const blank = replaceValues(text, (place) => {
+    if (place.isEncrypted && place.value === '') empty.push(place)
     if (!isMasked(place.value)) return undefined
-    found.push(place)
+    masked.push(place)
     return ''
   })
-  return { text: blank, paths: found.map(({ path }) => path), variables: found.flatMap(({ variable }) => variable ?? []) }
+  const pathsOf = (places: readonly PlacedValue[]): string[] => places.map(({ path }) => path)
+  const variables = [...masked, ...empty].flatMap(({ variable }) => variable ?? [])
+  return { text: blank, paths: pathsOf(masked), emptyPaths: pathsOf(empty), variables }
 }
 
 /** Returns the document without the values of encrypted variables, to compare it with a stored one. */

@@ -20,7 +20,7 @@ export function readFiles(path: string): SourceDocument[] {
 
 function readFolder(folder: string): SourceDocument[] {
   let total = 0
-  return listYamlFiles(folder, { mustExist: true, hint: 'Name a file or folder with documents.' }).flatMap((file) => {
+  return listYamlFiles(folder, { hint: 'Name a file or folder with documents.' }).flatMap((file) => {
     const text = readText(file)
     total += text.length
     if (total > MAX_TOTAL_BYTES) throw folderTooLarge(folder, `YAML files of more than ${MAX_TOTAL_BYTES / MAX_BYTES} MiB`)

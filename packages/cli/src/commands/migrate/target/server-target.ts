@@ -4,8 +4,9 @@ import type { ApiClient } from '@windlass/client'
 import { retry, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
 import type { Context, ContextInput, Pipeline, PipelineInput, Project, StepTypeResource } from '@windlass/protocol'
-import { orUndefined } from '../../../session.ts'
+import { orUndefined } from '../../../session/session.ts'
 import { keepValues, MASK, withoutSecrets } from '../judge/masked-values.ts'
+import { sentence } from '../judge/recognize.ts'
 import type { Remark, Surroundings, Resource } from '../judge/verdict.ts'
 import type { Receipt, Target, WriteOptions } from './target.ts'
 
@@ -46,8 +47,8 @@ interface PlannedWrite<T> {
   isSame(before: T): boolean
   /** Returns true if the resource has secret values of its own, which the server may not have. */
   hasSecrets(before: T): boolean
-  /** Sends the resource; values that only the server has are kept. */
-  send(before: T | undefined): Promise<unknown>
+  /** Sends the resource; values that only the server has are kept. Resolves to what only the server finds. */
+  send(before: T | undefined): Promise<readonly Remark[]>
   /** Returns what is lost if the resource replaces this one. */
   losses?(before: T): readonly Remark[]
 }
@@ -61,9 +62,9 @@ async function put<T>(plan: PlannedWrite<T>, { kind, name }: Resource, { dryRun,
       message: `The server has another ${kind} "${name}".`,
       hint: 'Compare the two, or replace it with --overwrite.',
     })
-  if (!dryRun) await plan.send(before)
-  if (before === undefined) return { done: 'created', remarks: [] }
-  return { done: 'configured', remarks: plan.losses?.(before) ?? [] }
+  const found = dryRun ? [] : await plan.send(before)
+  if (before === undefined) return { done: 'created', remarks: found }
+  return { done: 'configured', remarks: [...found, ...(plan.losses?.(before) ?? [])] }
 }
 
 function writeResource(client: ApiClient, resource: Resource, options: WriteOptions): Promise<Receipt> {
@@ -86,7 +87,7 @@ function planProject({ projects }: ApiClient, { name, body }: ResourceOf<'projec
     read: () => projects.get(name),
     isSame: ({ variables }) => isDeepStrictEqual(variables, body.variables),
     hasSecrets: () => false,
-    send: () => projects.put(name, body),
+    send: () => projects.put(name, body).then(() => []),
   }
 }
 
@@ -95,7 +96,7 @@ function planStepType({ stepTypes }: ApiClient, { name, body }: ResourceOf<'step
     read: () => stepTypes.get(name),
     isSame: ({ manifest }) => manifest === body.manifest,
     hasSecrets: () => false,
-    send: () => stepTypes.put(name, body),
+    send: () => stepTypes.put(name, body).then(() => []),
   }
 }
 
@@ -111,7 +112,7 @@ function planContext({ contexts }: ApiClient, { name, body, masked }: ResourceOf
     read: () => contexts.get(name),
     isSame: (before) => before.type === body.type && before.isDefault === body.isDefault && hasSameData(before, body),
     hasSecrets: (before) => Object.keys(body.data).some((field) => isStored(before, field) && !masked.includes(field)),
-    send: (before) => contexts.put(name, before === undefined ? body : keep(before)),
+    send: (before) => contexts.put(name, before === undefined ? body : keep(before)).then(() => []),
     losses: (before) => {
       const changed = changedFields(before, body, masked)
       return changed.length === 0
@@ -160,6 +161,15 @@ function planPipeline({ pipelines }: ApiClient, { name, body, masked }: Resource
     read: () => pipelines.get(name),
     isSame: ({ document }) => withoutSecrets(document) === withoutSecrets(body.document),
     hasSecrets: () => withoutSecrets(body.document) !== body.document,
-    send: (before) => pipelines.put(name, before === undefined ? body : keep(before)),
+    send: (before) => pipelines.put(name, before === undefined ? body : keep(before)).then(triggerRemarks),
   }
 }
+
+/** Returns remarks about triggers that start no builds. All other problems of a pipeline are found before it is sent. */
+function triggerRemarks({ problems = [] }: Pipeline): Remark[] {
+  return problems.flatMap(({ code, path = '', message, hint = '' }) =>
+    code === 'no-effect' && OF_TRIGGERS.test(path) ? { path, reason: sentence(message), action: hint } : [],
+  )
+}
+
+const OF_TRIGGERS = /^spec\.(?:t|cronT|eventT)riggers\b/

@@ -1,0 +1,75 @@
+/** The specification of a runtime in Chromium against a real server. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { windlass } from '../../../packages/cli/test/windlass.ts'
+import { PATIENT, serveRuntime } from '../support/fleet-seeds.ts'
+import { openWebScene, type WebScene } from '../support/web-scene.ts'
+
+let web: WebScene
+
+beforeAll(async () => {
+  web = await openWebScene(PATIENT)
+})
+
+afterAll(() => web[Symbol.asyncDispose]())
+
+test('a specification says where each value comes from, and refuses a wrong key at its line (W081)', async () => {
+  const { admin } = web.server
+  await admin.runtimeBases.put('system/corp', { spec: { runtimeScheduler: { envVars: { ZONE: 'north' } } } })
+  await serveRuntime(web.server, 'team/spec', { extends: ['system/corp', 'system/default'], capacity: 2 })
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto('/runtimes/team/spec/-/spec')
+  const values = page.getByRole('region', { name: 'Values of the specification' })
+  const cells = (field: string) => values.getByRole('row').filter({ has: page.getByText(field, { exact: true }) })
+  await cells('capacity').waitFor()
+  await expect.poll(() => cells('capacity').getByRole('cell').allTextContents()).toEqual(['capacity', '2', 'this runtime'])
+  await expect.poll(() => cells('runtimeScheduler.envVars.ZONE').getByRole('cell').nth(2).textContent()).toBe('system/corp')
+  await expect
+    .poll(() => cells('dockerDaemonScheduler.defaultDindResources.requests.cpu').getByRole('cell').nth(2).textContent())
+    .toBe('system/default')
+  const { text } = await windlass(web.server, ['get', 're', 'team/spec', '--origins'])
+  expect(text).toMatch(/^runtimeScheduler\.envVars\.ZONE +"north" +system\/corp$/m)
+  await page.getByRole('button', { name: 'Edit the own layer' }).click()
+  const area = page.getByRole('textbox', { name: 'Own layer of the runtime' })
+  await area.fill('capacity: 2\nruntimeScheduler:\n  envVars:\n    A: "1"\n  imagine: x\n')
+  await page.getByRole('button', { name: 'Save the specification' }).click()
+  const problems = page.getByRole('alert', { name: 'Problems of the text' })
+  await problems.getByText('spec.runtimeScheduler: Unrecognized key: "imagine"').waitFor()
+  await problems.getByRole('button', { name: 'Line 5' }).click()
+  await expect
+    .poll(() => area.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart, one.selectionEnd)))
+    .toBe('  imagine: x')
+  await area.fill('capacity: [')
+  await problems
+    .getByRole('button', { name: /^Line 1/ })
+    .first()
+    .waitFor()
+  await expect.poll(() => page.getByRole('button', { name: 'Save the specification' }).getAttribute('aria-disabled')).toBe('true')
+  expect((await admin.runtimes.get('team/spec')).version).toBe(1)
+  expect(seen).toEqual([])
+})
+
+test('a change over the change of another person shows both and saves nothing by itself (W081)', async () => {
+  const { admin } = web.server
+  await serveRuntime(web.server, 'both', { capacity: 2 })
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto('/runtimes/both/-/spec?edit=true')
+  const area = page.getByRole('textbox', { name: 'Own layer of the runtime' })
+  await area.fill('capacity: 9\n')
+  const { name, type, agent, spec } = await admin.runtimes.get('both')
+  await admin.runtimes.put('both', { name, type, agent, spec: { ...spec, capacity: 5 } })
+  await page.keyboard.press('Control+s')
+  const conflict = page.getByRole('alert', { name: 'Conflict' })
+  await conflict.getByText('Version 2 was saved meanwhile').waitFor()
+  const rows = conflict.getByRole('row')
+  await expect.poll(() => rows.last().getByRole('cell').allTextContents()).toEqual(['capacity', '2', '5', '9'])
+  expect((await admin.runtimes.get('both')).spec).toMatchObject({ capacity: 5 })
+  await conflict.getByRole('button', { name: 'Back to your text' }).click()
+  await expect.poll(() => area.inputValue()).toBe('capacity: 9\n')
+  await page.keyboard.press('Control+s')
+  await conflict.getByRole('button', { name: 'Save yours over version 2' }).click()
+  await page.getByText('Version 3 is saved.').waitFor()
+  expect((await admin.runtimes.get('both')).spec).toMatchObject({ capacity: 9 })
+  expect(seen).toEqual([])
+})

@@ -1,0 +1,40 @@
+/** `gitops` and `get tunnels` against a real server. */
+import { expect, test } from 'vitest'
+import { openHttpScene } from '../../../server/test/support/http-scene.ts'
+import { windlass } from '../windlass.ts'
+
+test('tokens of GitOps runtimes are created, listed and deleted, and their tunnels are listed (O006)', async () => {
+  await using scene = await openHttpScene({ tunnels: { domain: 'tunnels.test', port: 0 } })
+  expect(await windlass(scene, ['get', 'tunnels'])).toMatchObject({ code: 0, text: expect.stringContaining('No') })
+  const created = await windlass(scene, ['gitops', 'tokens', 'create', 'prod'])
+  expect(created.code).toBe(0)
+  const [token = '', ...notes] = created.text.trim().split('\n')
+  expect(token).toMatch(/^[0-9a-f]{24}\.[\w-]{43}$/)
+  expect(notes.join('\n')).toContain('-prod.tunnels.test')
+  expect(notes.join('\n')).toContain('https://register.tunnels.test')
+  const table = await windlass(scene, ['get', 'tunnels'])
+  expect(table.text).toMatch(/^RUNTIME +STATUS +SEEN +VERSION +URL +AGE\nprod +offline +https:/)
+  expect((await windlass(scene, ['get', 'tunnels', 'prod', '-o', 'yaml'])).text).toContain('status: offline\n')
+  const id = token.split('.')[0] ?? ''
+  expect((await windlass(scene, ['gitops', 'tokens', 'list', 'prod'])).text).toContain(id)
+  expect(await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).toEqual({ code: 0, text: `token/${id} deleted\n` })
+  expect((await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).code).toBe(3)
+  expect((await windlass(scene, ['gitops', 'disconnect', 'prod'])).text).toBe('tunnel/prod disconnected\n')
+  expect(await windlass(scene, ['delete', 'tunnels', 'prod'])).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('gitops delete'),
+  })
+  expect((await windlass(scene, ['gitops', 'delete', 'prod'])).text).toBe('gitops-runtime/prod deleted\n')
+  expect((await windlass(scene, ['get', 'tunnels', 'prod'])).code).toBe(3)
+  expect((await windlass(scene, ['gitops', 'tokens', 'create', 'Not Valid'])).code).toBe(2)
+})
+
+test('tunnel run names each setting that is missing or wrong', async () => {
+  await using scene = await openHttpScene()
+  const missing = await windlass(scene, ['tunnel', 'run'])
+  expect(missing.code).not.toBe(0)
+  for (const option of ['--server-url', '--runtime', '--token-file']) expect(missing.text).toContain(`(${option})`)
+  const line = 'tunnel run --server-url https://register.tunnels.test --runtime prod --token-file /nowhere/token'
+  const wrong = await windlass(scene, line.split(' '))
+  expect(wrong.text).toContain('/nowhere/token')
+})
