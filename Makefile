@@ -1,5 +1,5 @@
 # Each target is one script; `make help` lists them.
-.PHONY: help demo up test check bench chaos gen release clean setup
+.PHONY: help demo up down test check bench chaos gen release clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -10,6 +10,9 @@ demo: ## a real build, from clone to a tested and pushed image
 
 up: ## the same, and the server stays
 	@scripts/demo --keep
+
+down: ## stop what make up has left running
+	@scripts/stop up
 
 test: ## all tests, on real Docker, PostgreSQL and Kubernetes
 	@scripts/test
@@ -35,5 +38,5 @@ release: ## files for an installation without a clone, in dist/release; KEY=FILE
 setup: ## install what is missing
 	@scripts/setup
 
-clean: ## stop what was started here
+clean: ## stop all that was started here: make up, the test cluster, Docker
 	@scripts/stop --docker

@@ -1,6 +1,6 @@
 /** The reference pages of roles and scopes, from the table of rights and the routes of the server. */
 import { z } from 'zod'
-import { RIGHTS, ROLES, SCOPES, type Right } from '../packages/protocol/src/index.ts'
+import { GITOPS_RIGHTS, RIGHTS, ROLES, SCOPES, type Right } from '../packages/protocol/src/index.ts'
 import { NOTE, table } from './pages.ts'
 
 const Operations = z.object({
@@ -58,12 +58,13 @@ export function rolePage(api: unknown): string {
       ({ route, inProject }) =>
         `- ${route}${inProject ? '' : RIGHTS[name as Right].at !== 'installation' ? ' (only with a role for the installation)' : ''}`,
     )
+    if (GITOPS_RIGHTS.some((right) => right === name)) lines.push('- calls of an [app-proxy](../operate/app-proxy.md)')
     return `## ${name}\n\n${lines.length === 0 ? 'Checked by the routes that start builds and change pipelines.' : lines.join('\n')}`
   })
   return `${NOTE}
 # Roles
 
-Source: \`RIGHTS\` in packages/protocol/src/roles.ts, which the server checks. A user has a role for the installation (also \`none\`), one in each project, and one for each pipeline. A role
+Source: \`RIGHTS\` in packages/protocol/src/access/roles.ts, which the server checks. A user has a role for the installation (also \`none\`), one in each project, and one for each pipeline. A role
 in a project counts for the rights with "project", one for a pipeline for those with "pipeline". [Users](../operate/users.md) explains how roles are given.
 
 ${table(['right', 'allows to', 'project', 'pipeline', ...ROLES], rows)}

@@ -15,7 +15,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'packages/engine/src/run/builtins.ts': 'an address that steps get as a variable',
   'packages/cli/src/commands/connect/webhooks.ts': 'the address that a forge calls',
   'packages/web/src/access/csv.test.ts': 'records of the audit log',
-  'packages/cli/test/links.test.ts': 'a call without the client, as a browser makes it',
+  'packages/cli/test/access/links.test.ts': 'a call without the client, as a browser makes it',
   'scripts/client-paths.test.ts': 'the examples below',
 }
 

@@ -6,15 +6,19 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { AgentConfig } from '../packages/agent/src/config.ts'
+import { AppProxyConfig } from '../packages/app-proxy/src/index.ts'
 import { describeCommands, describeRights } from '../packages/cli/src/index.ts'
 import { openClient } from '../packages/client/src/index.ts'
 import { EngineConfig } from '../packages/engine/src/config.ts'
+import { ControlPlaneConfig, KEY_USES, VaultConfig } from '../packages/gitlab/src/index.ts'
 import { faults, nodeTransport, type FaultSpec } from '../packages/kit/src/index.ts'
 import { describeLanguage, jsonSchema, type FieldDescription } from '../packages/pipeline/src/index.ts'
 import { MonitorConfig } from '../packages/monitor/src/config.ts'
 import { BUILD_STATUSES, REASONS, STEP_STATUSES, TRIGGERS } from '../packages/plan/src/index.ts'
 import { RuntimeInput } from '../packages/protocol/src/index.ts'
+import { RouterConfig } from '../packages/router/src/index.ts'
 import { ServerConfig, startServer } from '../packages/server/src/index.ts'
+import { TunnelClientConfig } from '../packages/tunnel/src/client/index.ts'
 import { CleanerConfig } from '../packages/volumes/src/cleaner/config.ts'
 import { NodeDiskCleanerConfig } from '../packages/volumes/src/node-disk-cleaner/config.ts'
 import { ProvisionerConfig } from '../packages/volumes/src/provisioner/config.ts'
@@ -125,6 +129,11 @@ const CONFIGURED = [
   { title: 'Node disk cleaner', prefix: 'WINDLASS_LOCAL_MONITOR_', schema: NodeDiskCleanerConfig },
   { title: 'Volume cleaner', prefix: 'WINDLASS_CLEANER_', schema: CleanerConfig },
   { title: 'Cluster monitor', prefix: 'WINDLASS_MONITOR_', schema: MonitorConfig },
+  { title: 'Tunnel client', prefix: 'WINDLASS_TUNNEL_', schema: TunnelClientConfig },
+  { title: 'Router of GitOps runtimes', prefix: 'WINDLASS_ROUTER_', schema: RouterConfig },
+  { title: 'App-proxy of a GitOps runtime', prefix: 'WINDLASS_APP_PROXY_', schema: AppProxyConfig },
+  { title: 'Manager of GitLab runners', prefix: 'WINDLASS_GITLAB_SERVER_', schema: ControlPlaneConfig },
+  { title: 'Secrets of GitLab jobs', prefix: 'WINDLASS_GITLAB_VAULT_', schema: VaultConfig },
 ]
 
 function configurationPage(): string {
@@ -179,6 +188,26 @@ function languagePage(): string {
       language.codes.map(({ code, about }) => [`\`${code}\``, about]),
     )}\n`,
   ].join('\n')
+}
+
+/** The keys of a `config.toml` by their tables. */
+function gitlabConfigPage(): string {
+  const sections = Map.groupBy(Object.entries(KEY_USES), ([path]) =>
+    path.startsWith('runners.') ? (/^runners\.(?:kubernetes|cache)(?=\.)/.exec(path)?.[0] ?? 'runners') : '',
+  )
+  const parts = Array.from(sections, ([section, entries]) => {
+    const rows = entries.map(([path, key]) => {
+      const about = key.use === 'used' ? [] : [`${key.reason.charAt(0).toUpperCase()}${key.reason.slice(1)}.`]
+      const action = key.use === 'used' || key.action === undefined ? [] : [`${key.action}.`]
+      return [`\`${section === '' ? path : path.slice(section.length + 1)}\``, key.use, [...about, ...action].join(' ')]
+    })
+    return `## ${section === '' ? 'Global' : section}\n\n${table(['key', 'use', 'reason and what to do'], rows)}\n`
+  })
+  const about = `The keys of the configuration of a GitLab runner with the Kubernetes executor, and what Windlass does with them. A key that is *used* has the meaning of
+the original. The manager logs a warning at its start for each other key that is set, and \`windlass gitlab validate\` lists them with their lines.
+
+Source: packages/gitlab/src/config/keys/key-uses.ts.`
+  return `${NOTE}\n# Keys of config.toml\n\n${about}\n\n${parts.join('\n')}`
 }
 
 /** Returns the list of decisions. Throws for a page without a title. */
@@ -243,6 +272,7 @@ async function pages(): Promise<Record<string, string>> {
     'docs/reference/pipeline.schema.json': printJson(jsonSchema()),
     'docs/reference/cli.md': `${NOTE}\n${describeCommands()}`,
     'docs/reference/configuration.md': withContents(configurationPage()),
+    'docs/reference/gitlab-config.md': withContents(gitlabConfigPage()),
     'docs/reference/openapi.json': printJson(api),
     'docs/reference/roles.md': rolePage(api),
     'docs/reference/rights.md': withContents(rightsPage()),

@@ -41,10 +41,11 @@ function shortened(body: string, cut: ReadonlySet<string>): string {
   return JSON.stringify(batch)
 }
 
-/** Hides commands from the engine. */
-function ignoreCancel(inner: Transport): Transport {
-  return async (request) => {
+/** Hides commands from the engine. Counts its calls for them. */
+function ignoreCancel(calls: { count: number }): (inner: Transport) => Transport {
+  return (inner) => async (request) => {
     if (!isCallOf(ENGINE_ROUTES.commands, request)) return inner(request)
+    calls.count += 1
     await new Promise((resolve) => setTimeout(resolve, 200))
     return answer({ commands: [] })
   }
@@ -70,14 +71,20 @@ test('the checker detects a system that drops the end of a log', async () => {
 })
 
 test('the checker detects a system whose termination does not reach the engine', async () => {
+  const calls = { count: 0 }
+  const told = Promise.withResolvers<void>()
   await using lab = await openLab({
-    transport: ignoreCancel,
-    script: { stepMs: [700, 700] },
-    timings: { terminatingMs: 20_000, terminatingSilentMs: 20_000 },
+    transport: ignoreCancel(calls),
+    holdStep: ({ step }) => (step === 'one' ? told.promise : Promise.resolve()),
+    timings: { terminatingMs: 120_000, terminatingSilentMs: 120_000 },
   })
   const id = await lab.trigger('one', 'two', 'three', 'four')
   await lab.seen(({ type }) => type === 'step-started')
   await lab.requests.terminate(id)
+  // A call that began after the answer to the cancel has its answer when the one after it begins.
+  const before = calls.count
+  await expect.poll(() => calls.count).toBeGreaterThan(before + 2)
+  told.resolve()
   await lab.finished(id)
   expect(await caught(lab)).toContain(5)
 })

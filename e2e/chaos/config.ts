@@ -20,7 +20,7 @@ export const chaosConfig = Object.freeze({
   longest: numberOf('WINDLASS_CHAOS_LONGEST') ?? 15,
   /** Factor for the number of builds of a run, and for the time over which they are spread; outages take at least the time of factor 1. */
   scale: numberOf('WINDLASS_CHAOS_SCALE') ?? (isLong ? 2 : 0.5),
-  /** Loops over the n-th call try every n instead of a sample. */
+  /** Loops over the n-th call try every n instead of a sample, and servers sweep more often. */
   thorough: isLong,
   dockerSocket: dockerHost.startsWith('unix://') ? dockerHost.slice('unix://'.length) : '/var/run/docker.sock',
 })

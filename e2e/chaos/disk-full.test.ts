@@ -3,7 +3,7 @@ import { openJournal, type Journal } from '@windlass/journal'
 import { faults, systemClock } from '@windlass/kit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { diskObjects } from '../../packages/server/src/logs/objects.ts'
+import { diskObjects } from '../../packages/server/src/logs/objects/objects.ts'
 import { mountSmallDisk, unmountSmallDisk } from '../support/small-disk.ts'
 
 let folder = ''

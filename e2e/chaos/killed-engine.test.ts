@@ -9,7 +9,7 @@ import { openJournal, type StreamTotal } from '@windlass/journal'
 import { nodeTransport, sha256, systemClock as clock } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
 import type { Build, FeedItem, StartTask } from '@windlass/protocol'
-import { helloAgent, type TestAgent } from '../../packages/server/test/support/fake-agent.ts'
+import { helloAgent, type TestAgent } from '../../packages/server/test/support/fakes/fake-agent.ts'
 import { firstAdmin } from '../support/first-admin.ts'
 import { ensureImages } from '../support/images.ts'
 import { runProgram } from '../support/process.ts'
@@ -18,6 +18,9 @@ import { dataDirOf, startServers, type ServerProcess } from './driver/stage.ts'
 import { memoryFolder } from '../support/memory-folder.ts'
 
 const LINES = 120
+/** Lines after which the step waits until the test creates a file: it must not end before the test has killed something. */
+const WAITS = { go: 40, end: 100 } as const
+type Wait = keyof typeof WAITS
 const NOWHERE = 'tcp://127.0.0.1:1'
 const KILLED = 'The engine ended: exit code 137.'
 
@@ -46,7 +49,8 @@ async function openStage(): Promise<Stage> {
   const client = bare.withToken(token)
   const { token: agentToken } = await client.agents.create({ name: 'agent', runtimes: [] })
   await client.runtimes.create({ name: 'local', type: 'fake', agent: 'agent', isDefault: true })
-  const loop = `for n in $(seq 1 ${LINES}); do echo "line $n"; sleep 0.05; done`
+  const waits = Object.entries(WAITS).map(([file, n]) => `test $n != ${n} || until test -e /tmp/${file}; do sleep 0.1; done`)
+  const loop = `for n in $(seq 1 ${LINES}); do echo "line $n"; ${waits.join('; ')}; sleep 0.05; done`
   const steps = { count: { image: images['SHELL_IMAGE'], commands: [loop] } }
   const spoolOf = ({ buildId, attempt }: StartTask): string => join(folder, `${buildId}.${attempt}`)
   const { DOCKER_HOST: dockerHost = 'unix:///var/run/docker.sock' } = process.env
@@ -86,6 +90,19 @@ async function removeBuild(id: string): Promise<void> {
     .filter((line) => line !== '')
   if (containers.length > 0) await runProgram('docker', ['rm', '--force', ...containers])
   await runProgram('docker', ['volume', 'rm', '--force', `windlass-${id}`, `windlass-build-${id}`])
+}
+
+/** Lets the step of an attempt continue at its waits, as soon as its container runs. */
+async function letGo({ buildId, attempt }: Pick<StartTask, 'buildId' | 'attempt'>, ...waits: readonly Wait[]): Promise<void> {
+  const labels = [`build=${buildId}`, `attempt=${attempt}`, 'step=count']
+  const filters = labels.flatMap((label) => ['--filter', `label=windlass.io/${label}`])
+  const files = waits.map((wait) => `/tmp/${wait}`)
+  await until(async () => {
+    const id = await runProgram('docker', ['ps', '--quiet', ...filters])
+    if (id === '') return undefined
+    // A container can be listed before it takes commands.
+    return runProgram('docker', ['exec', id, 'touch', ...files]).catch(() => undefined)
+  })
 }
 
 async function kill(engine: ChildProcess): Promise<void> {
@@ -138,7 +155,7 @@ function logsOf(items: readonly FeedItem[], attempt: number): Map<string, Buffer
 /** Returns what a dead engine left: length and hash of each stream. Does not change the spool. */
 async function totalsOf(spool: string): Promise<Record<string, StreamTotal>> {
   const copy = `${spool}.copy`
-  await cp(spool, copy, { recursive: true })
+  await copySpool(spool, copy)
   const dir = join(copy, 'journal')
   const journal = await openJournal({ dir, clock, limitBytes: 1e9, decode: (value) => value as { seq: number; at: number } })
   const totals = await journal.totals()
@@ -147,11 +164,17 @@ async function totalsOf(spool: string): Promise<Record<string, StreamTotal>> {
   return totals
 }
 
+/** Copies the spool of an engine that may run, without a file that is about to be renamed. */
+async function copySpool(spool: string, copy: string): Promise<void> {
+  await cp(spool, copy, { recursive: true, filter: (path) => !path.endsWith('.new') })
+}
+
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
-    await clock.sleep(50)
+    // A look starts programs of Docker, or reads a whole spool.
+    await clock.sleep(200)
   }
 }
 
@@ -175,6 +198,7 @@ test.each([
     await until(async () => (lines(logsOf(await feed(client, id), 1).get('step/count')).length > 5 ? true : undefined))
     await server.child.kill()
     const before = (await totalsOf(stage.spoolOf(first)))['step/count']?.bytes ?? 0
+    await letGo(first, 'go')
     await until(async () => (((await totalsOf(stage.spoolOf(first)))['step/count']?.bytes ?? 0) > before + 50 ? true : undefined))
     await kill(engine)
     const written = await totalsOf(stage.spoolOf(first))
@@ -210,7 +234,8 @@ test.each([
       { reason: 'engine-lost', message: KILLED, retry: true, retryDecision: 'retried' },
     ])
 
-    expect(await endOf(stage.engine(second))).toMatchObject({ end: 'reported', outcome: { status: 'success' } })
+    const [end] = await Promise.all([endOf(stage.engine(second)), letGo(second, 'go', 'end')])
+    expect(end).toMatchObject({ end: 'reported', outcome: { status: 'success' } })
     expect(lines(logsOf(await feed(client, id), 2).get('step/count'))).toEqual(
       Array.from({ length: LINES }, (_, n) => `line ${n + 1}`),
     )
@@ -226,9 +251,10 @@ test('an engine that was killed after its last step during a server outage ends 
   const engine = stage.engine(task)
   await until(async () => (lines(logsOf(await feed(client, id), 1).get('step/count')).length > 5 ? true : undefined))
   await server.child.kill()
+  await letGo(task, 'go', 'end')
   await until(async () => {
     const copy = `${stage.spoolOf(task)}.look`
-    await cp(stage.spoolOf(task), copy, { recursive: true })
+    await copySpool(stage.spoolOf(task), copy)
     const dir = join(copy, 'journal')
     const journal = await openJournal({
       dir,

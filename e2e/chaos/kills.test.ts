@@ -14,14 +14,16 @@ test('random kills of server, agent and engines violate no invariant on SQLite',
   await expectSound('kills on SQLite', plan)
 })
 
-test('random kills of replicas, agent, engines and PostgreSQL violate no invariant', async () => {
-  await using postgres = await startPostgres()
-  const plan = killsOnPostgres(chaosConfig.seed + 1, chaosConfig.scale, postgres)
-  await expectSound('kills on PostgreSQL, two replicas', plan)
-})
+// In the long form only: the next test has its faults on one replica more, and the outages and upgrades have two replicas with a shared folder.
+if (chaosConfig.thorough)
+  test('random kills of replicas, agent, engines and PostgreSQL violate no invariant', async () => {
+    await using postgres = await startPostgres({ isInMemory: true })
+    const plan = killsOnPostgres(chaosConfig.seed + 1, chaosConfig.scale, postgres)
+    await expectSound('kills on PostgreSQL, two replicas', plan)
+  })
 
 test('random kills of three replicas without a shared folder, whose logs are in a bucket, violate no invariant', async () => {
-  await using postgres = await startPostgres()
+  await using postgres = await startPostgres({ isInMemory: true })
   await using moto = await startMoto()
   const plan = killsOnBucket(chaosConfig.seed + 8, chaosConfig.scale, { postgres, bucket: await openBucket(moto.url) })
   await expectSound('kills on PostgreSQL and S3, three replicas', plan)

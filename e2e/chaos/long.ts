@@ -23,7 +23,7 @@ const endsAt = performance.now() + minutes * 60_000
 type MakePlan = (seed: number) => Promise<{ plan: ChaosPlan; close?: () => Promise<void> }>
 
 async function onPostgres(make: (postgres: Awaited<ReturnType<typeof startPostgres>>) => ChaosPlan): ReturnType<MakePlan> {
-  const postgres = await startPostgres()
+  const postgres = await startPostgres({ isInMemory: true })
   return { plan: make(postgres), close: () => postgres.close() }
 }
 

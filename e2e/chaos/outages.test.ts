@@ -11,7 +11,7 @@ test.concurrent('outages of server and network and a frozen server, each longer 
 })
 
 test.concurrent('a frozen replica, a frozen PostgreSQL and a failover to a read-only one violate no invariant', async () => {
-  await using postgres = await startPostgres()
+  await using postgres = await startPostgres({ isInMemory: true })
   const plan = outagesOnPostgres(chaosConfig.seed + 5, chaosConfig.scale, { postgres })
   await expectSound('outages on PostgreSQL, two replicas', plan)
 })

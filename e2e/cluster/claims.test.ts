@@ -3,7 +3,7 @@ import { kubernetesExecutor, type Executor, type Fact } from '@windlass/agent'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import { openKube, readKubeconfig, type Kube, type KubeObject } from '@windlass/kube'
 import { CLAIM_NOTE, LABEL, type StartTask } from '@windlass/protocol'
-import { overlooksClaim } from '@windlass/volumes'
+import { isBound, overlooksClaim } from '@windlass/volumes'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startCluster, type Cluster } from '../support/cluster.ts'
 import { ensureImages } from '../support/images.ts'
@@ -109,11 +109,42 @@ async function bindByVolume(claim: string, storageClassName: string): Promise<vo
   onTestFinished(async () => void (await cluster.kubectl('delete', 'persistentvolume', claim, '--wait=false')))
 }
 
+/** Revisions of the cluster, which grow with each write of any object. */
+interface Revisions {
+  /** When the claim was bound. */
+  bound?: number
+  /** When the pod was created. */
+  created?: number
+}
+
+/** Follows the claim and the pod of an attempt until the test ends. */
+function followRevisions({ buildId }: StartTask): Revisions {
+  const seen: Revisions = {}
+  const over = new AbortController()
+  onTestFinished(() => over.abort())
+  const follow = async (
+    kind: 'Pod' | 'PersistentVolumeClaim',
+    note: (object: KubeObject, revision: number) => void,
+  ): Promise<void> => {
+    const selection = { kind, namespace: NAMESPACE, labels: `${LABEL.build}=${buildId}` }
+    for await (const change of kube.watch(selection, { signal: over.signal }))
+      if (change.type === 'set') note(change.object, Number(change.object.metadata.resourceVersion))
+  }
+  void follow('PersistentVolumeClaim', (claim, revision) => {
+    if (isBound(claim)) seen.bound ??= revision
+  })
+  void follow('Pod', (_pod, revision) => {
+    seen.created ??= revision
+  })
+  return seen
+}
+
 const podRef = (pod: KubeObject) => ({ kind: 'Pod', namespace: NAMESPACE, name: pod.metadata.name }) as const
 
 test('creates a pod when its claim is bound, and reports why a disk is late', async () => {
   const { executor, facts } = openExecutor()
   const { task, pod, claim } = attemptOn(CLASS.immediate)
+  const seen = followRevisions(task)
   const over = new AbortController()
   onTestFinished(() => over.abort())
   const started = executor.start(task, over.signal)
@@ -124,10 +155,12 @@ test('creates a pod when its claim is bound, and reports why a disk is late', as
   expect(await kube.find(podRef(pod))).toBeUndefined()
   await bindByVolume(claim, CLASS.immediate)
   await started
-  const { spec } = (await kube.find(podRef(pod))) as { spec?: { nodeName?: string } }
-  expect(spec?.nodeName).toBeDefined()
-  // The scheduler never saw the pod without its disk.
-  expect((await kube.events(podRef(pod))).filter((line) => line.startsWith('FailedScheduling'))).toEqual([])
+  // The scheduler follows pods and claims separately. If it learns of the pod first, the claim is touched before the pod gets its node.
+  const nodeOf = async (): Promise<string | undefined> =>
+    ((await kube.find(podRef(pod))) as { spec?: { nodeName?: string } } | undefined)?.spec?.nodeName
+  await expect.poll(nodeOf).toBeDefined()
+  const bound = await eventually('the claim is seen', async () => seen.bound)
+  expect(await eventually('the pod is seen', async () => seen.created)).toBeGreaterThan(bound)
   await executor.stop({ ...task, kind: 'stop-attempt', graceMs: 0 }, over.signal)
 })
 

@@ -70,7 +70,7 @@ ${fields
 `
 
 test('renders and applies a manifest in a cluster without a Runner and waits for its rollout (P072, R004)', async () => {
-  const result = await runPipeline(deploy('file_path: deployment.json\ntimeout: 60'), {
+  const result = await runPipeline(deploy('file_path: deployment.json\ntimeout: 180'), {
     input: { clusters },
     variables: { IMAGE: image },
   })
@@ -90,7 +90,7 @@ test('sets the candidate image and a pull secret on the deployment behind a Serv
   await cluster.apply(deployment('front'), service('front'))
   const [repository = ''] = image.split(':')
   const result = await runPipeline(
-    deploy(`service: front-front\ntimeout: 60\ncandidate: { image: ${repository.split('/')[1] ?? ''}:1, registry: mine }`),
+    deploy(`service: front-front\ntimeout: 180\ncandidate: { image: ${repository.split('/')[1] ?? ''}:1, registry: mine }`),
     {
       input: {
         clusters,
@@ -114,11 +114,16 @@ test('sets the candidate image and a pull secret on the deployment behind a Serv
 })
 
 test('fails a step whose rollout does not end in time with the message of the cluster (P072)', async () => {
-  await cluster.apply(deployment('late'), service('late'))
-  const result = await runPipeline(
-    deploy('service: late-front\ntimeout: 6\ncandidate: { image: missing.invalid/app:2, registry: mine }'),
-    { input: { clusters, registries: [{ context: 'mine', isDefault: true, domain: 'missing.invalid' }] } },
-  )
+  const missing = 'missing.invalid/app:2'
+  await cluster.apply(deployment('late', { image: missing }), service('late'))
+  // The step waits six seconds. A busy kubelet may not have tried the image by then.
+  const waiting = 'jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}'
+  await expect
+    .poll(() => cluster.kubectl('get', 'pods', '-n', namespace, '-l', 'app=late', '-o', waiting), { timeout: 180_000 })
+    .toMatch(/ErrImagePull|ImagePullBackOff/)
+  const result = await runPipeline(deploy(`service: late-front\ntimeout: 6\ncandidate: { image: ${missing}, registry: mine }`), {
+    input: { clusters, registries: [{ context: 'mine', isDefault: true, domain: 'missing.invalid' }] },
+  })
   expect(result.snapshot.steps['it']).toMatchObject({ status: 'error', reason: 'deploy-failed' })
   expect(result.snapshot.steps['it']?.message).toMatch(/not complete after 6 s\..*(ErrImagePull|ImagePullBackOff)/)
 })

@@ -42,7 +42,8 @@ test('accepts only the engine, and contains the tools image when it is ready', a
 test('fails its pod when the daemon is killed, and the next one takes over the disk', async () => {
   await startPod()
   await pods.run('docker', 'volume', 'create', 'kept')
-  await pods.run('sh', '-c', 'kill -9 $(cat /var/run/docker.pid)')
+  // The command may end with the container, whose end is awaited.
+  await pods.run('sh', '-c', 'kill -9 $(cat /var/run/docker.pid)').catch(() => undefined)
   expect(await pods.exitCode()).toBe(137)
   await pods.remove()
 

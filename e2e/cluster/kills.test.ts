@@ -12,6 +12,9 @@ const ROUNDS = isLong ? 10 : 1
 const SEED = Number(process.env['WINDLASS_SEED'] ?? Math.trunc(Math.random() * 1e9))
 
 const Final = z.object({ status: z.string(), reason: z.string().nullish() })
+const Restarts = z.object({
+  status: z.object({ containerStatuses: z.array(z.object({ name: z.string(), restartCount: z.int() })) }),
+})
 
 let installation: Installation
 beforeAll(async () => {
@@ -31,10 +34,11 @@ function random(seed: number): () => number {
   }
 }
 
-const podOf = (kind: 'engine' | 'dind'): Promise<string | undefined> =>
-  installation
-    .kubectl('get', 'pods', '--field-selector', 'status.phase=Running', '--output', 'name')
-    .then((text) => text.split('\n').find((name) => name.startsWith(`pod/${kind}-`)))
+async function podOf(kind: 'engine' | 'dind'): Promise<string | undefined> {
+  const { cluster, namespace } = installation
+  const running = await cluster.names({ kind: 'Pod', namespace, fields: 'status.phase=Running' })
+  return running.find((name) => name.startsWith(`${kind}-`))
+}
 
 /** Kills by victim. A pod that is already gone counts as a kill that hit nothing. */
 const VICTIMS: Readonly<Record<string, () => Promise<void>>> = {
@@ -53,7 +57,7 @@ const VICTIMS: Readonly<Record<string, () => Promise<void>>> = {
 
 async function killPod(kind: 'engine' | 'dind'): Promise<void> {
   const pod = await podOf(kind)
-  if (pod !== undefined) await installation.kubectl('delete', pod, '--grace-period=0', '--force', '--ignore-not-found')
+  if (pod !== undefined) await installation.kubectl('delete', 'pod', pod, '--grace-period=0', '--force', '--ignore-not-found')
 }
 
 /** Kills the process of the engine on this node, as the kernel does when its memory limit is reached; its pod stays. */
@@ -62,7 +66,15 @@ async function killEngine(): Promise<void> {
     const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')
     const isEngine = (await read('cmdline')).includes('dist/engine.js')
     if (isEngine && (await read('environ')).includes(`WINDLASS_ENGINE_SERVER_URL=${installation.url}\0`))
-      process.kill(Number(pid), 'SIGKILL')
+      killIfRunning(Number(pid))
+  }
+}
+
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // Its build has ended since it was found.
   }
 }
 
@@ -76,6 +88,10 @@ test.each(cases)('a build survives a kill of its $victim (round $round)', async 
     'count.yml',
     `version: '1.0'\nsteps:\n  first:\n    image: ${image}\n    commands: [echo first]\n` +
       `  count:\n    image: ${image}\n    commands:\n      - for n in $(seq 1 50); do echo "line $n"; sleep 0.1; done\n`,
+  )
+  // The kill must not hit what is left of the build before.
+  await eventually('no pod of a build runs', async () =>
+    ((await podOf('engine')) ?? (await podOf('dind'))) === undefined ? true : undefined,
   )
   const running = installation.windlass('run', '-f', file, '--output', 'json')
   await eventually('the engine runs', () => podOf('engine'))
@@ -94,8 +110,7 @@ test.each(cases)('a build survives a kill of its $victim (round $round)', async 
 async function spooled(pod: string): Promise<number[]> {
   const command = 'cat /var/spool/windlass/attempt/journal/*/*.seg'
   const { cluster, namespace } = installation
-  const engine = { namespace, name: pod.replace('pod/', ''), container: 'engine' }
-  return linesIn(await cluster.exec(engine, 'sh', '-c', command))
+  return linesIn(await cluster.exec({ namespace, name: pod, container: 'engine' }, 'sh', '-c', command))
 }
 
 function linesIn(text: string): number[] {
@@ -128,14 +143,11 @@ async function countWithoutServer(): Promise<{ id: string; pod: string }> {
       commands: ['for n in $(seq 1 200); do echo "line $n"; sleep 0.1; done'],
     },
   }
-  const file = await installation.file('long-count.yml', JSON.stringify({ version: '1.0', steps }))
-  const { stdout, stderr } = await installation.windlass('run', '-f', file, '--detach')
-  const id = stdout.trim()
-  expect(id, stderr).toMatch(/^[0-9a-f]{24}$/)
-  await eventually('the step counts', async () => (linesIn(logOf(await feed(id), 1)).length > 5 ? true : undefined), 60_000)
+  const { id } = await installation.client.builds.create({ document: JSON.stringify({ version: '1.0', steps }) })
+  await eventually('the step counts', async () => (linesIn(logOf(await feed(id), 1)).length > 5 ? true : undefined))
   const known = linesIn(logOf(await feed(id), 1)).length
   await installation.server.kill9()
-  const pod = `pod/engine-${id}`
+  const pod = `engine-${id}`
   await eventually('the spool grows', async () => ((await spooled(pod)).length > known + 10 ? true : undefined))
   return { id, pod }
 }
@@ -152,9 +164,11 @@ test('restarts an engine that is killed while the server is unreachable, and sen
   const { id, pod } = await countWithoutServer()
   const before = await spooled(pod)
   await killEngine()
-  const restarts = 'jsonpath={.status.containerStatuses[?(@.name=="engine")].restartCount}'
-  const isRestarted = async (): Promise<true | undefined> =>
-    (await installation.kubectl('get', pod, '--output', restarts)) === '1' ? true : undefined
+  const isRestarted = async (): Promise<true | undefined> => {
+    const { cluster, namespace } = installation
+    const { status } = Restarts.parse(await cluster.kube.find({ kind: 'Pod', namespace, name: pod }))
+    return status.containerStatuses.find(({ name }) => name === 'engine')?.restartCount === 1 ? true : undefined
+  }
   await eventually('the kubelet starts the engine again', isRestarted)
   await installation.server.start()
 
@@ -171,7 +185,7 @@ test('restarts an engine that is killed while the server is unreachable, and sen
 
 test("reports in the feed which part of the log is missing when an engine's pod is gone with its spool", async () => {
   const { id, pod } = await countWithoutServer()
-  await installation.kubectl('delete', pod, '--grace-period=0', '--force')
+  await installation.kubectl('delete', 'pod', pod, '--grace-period=0', '--force')
   await installation.server.start()
   expect(await untilFinal(id)).toMatchObject({ status: 'success', attempt: 2 })
   const items = await feed(id)

@@ -18,9 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => installation?.close())
 
-const names = async (kind: string): Promise<string[]> =>
-  (await installation.kubectl('get', kind, '--output', 'name')).split('\n').filter((line) => line !== '')
-
 /** Writes a pipeline whose steps run in the small image or in one built from it. */
 function pipeline(name: string, steps: string): Promise<string> {
   return installation.file(`${name}.yml`, `version: '1.0'\nsteps:\n${steps}`)
@@ -47,10 +44,11 @@ test('a build runs in pods and leaves only its disk', async () => {
   expect(log).toContain('hello from greet')
   expect(log).toContain('the answer is 42')
   await eventually('pods, secrets and claims are gone', async () => {
-    const left = [...(await names('pods')), ...(await names('secrets')), ...(await names('persistentvolumeclaims'))]
-    return left.length === 0 ? true : undefined
+    const left = await Promise.all((['Pod', 'Secret', 'PersistentVolumeClaim'] as const).map((kind) => installation.names(kind)))
+    return left.flat().length === 0 ? true : undefined
   })
-  expect(await installation.cluster.kubectl('get', 'persistentvolumes', '--output', 'name')).toContain('persistentvolume/')
+  const disks = await installation.cluster.names({ kind: 'PersistentVolume', labels: `pod_namespace=${NAMESPACE}` })
+  expect(disks).toHaveLength(1)
 })
 
 test('a failing step fails its build with its exit code', async () => {
@@ -61,20 +59,21 @@ test('a failing step fails its build with its exit code', async () => {
 })
 
 test('a build whose engine pod is deleted continues in a second attempt and succeeds', async () => {
+  // Long enough for the pod to be deleted on a busy machine.
   const file = await pipeline(
     'engine-lost',
-    `  first:\n    image: ${tools()}\n    commands: [echo done]\n  slow:\n    image: ${tools()}\n    commands:\n      - sleep 8\n      - echo slept\n`,
+    `  first:\n    image: ${tools()}\n    commands: [echo done]\n  slow:\n    image: ${tools()}\n    commands:\n      - sleep 25\n      - echo slept\n`,
   )
   // The pods of the previous builds may still be ending.
-  const before = new Set(await names('pods'))
+  const before = new Set(await installation.names('Pod'))
   const running = run(file)
   const engine = await eventually('the slow step runs', async () => {
-    const pod = (await names('pods')).find((name) => name.includes('/engine-') && !before.has(name))
+    const pod = (await installation.names('Pod')).find((name) => name.startsWith('engine-') && !before.has(name))
     if (pod === undefined) return undefined
-    const { stdout } = await installation.windlass('get', 'builds', '--output', 'json')
-    return stdout.includes('"running"') ? pod : undefined
+    const { items } = await installation.client.builds.list()
+    return items.some(({ status }) => status === 'running') ? pod : undefined
   })
-  await installation.kubectl('delete', engine, '--grace-period=0', '--force')
+  await installation.kubectl('delete', 'pod', engine, '--grace-period=0', '--force')
   const { final, log } = await running
   expect(final, log).toMatchObject({ status: 'success' })
   const { stdout } = await installation.windlass('describe', 'build', final.id)
@@ -86,10 +85,10 @@ test('a follower sees every line once although the server is killed in the middl
     'counting',
     `  count:\n    image: ${tools()}\n    commands:\n      - for n in $(seq 1 60); do echo "line $n"; sleep 0.1; done\n`,
   )
-  const before = new Set(await names('pods'))
+  const before = new Set(await installation.names('Pod'))
   const running = run(file)
   await eventually('the engine pod exists', async () =>
-    (await names('pods')).find((name) => name.includes('/engine-') && !before.has(name)),
+    (await installation.names('Pod')).find((name) => name.startsWith('engine-') && !before.has(name)),
   )
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   await installation.server.kill9()

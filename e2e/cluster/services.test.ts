@@ -19,7 +19,7 @@ test('services and compositions run on the daemon of a pod (P066, P110, P115)', 
 version: '1.0'
 services:
   composition: { store: ${store} }
-  readiness: { image: '${tools}', commands: [wget -q -O- http://store/], periodSeconds: 1, failureThreshold: 10 }
+  readiness: { image: '${tools}', commands: [wget -q -O- http://store/], periodSeconds: 1, failureThreshold: 60 }
 steps:
   named: { image: '${tools}', commands: [wget -q -O- http://store/] }
   local:
@@ -27,7 +27,7 @@ steps:
     services:
       shared_host_network: true
       composition: { other: ${store.replaceAll('80', '81').replace('begun', 'second')} }
-      readiness: { image: '${tools}', commands: ['wget -q -O- http://localhost:81/'], periodSeconds: 1, failureThreshold: 10 }
+      readiness: { image: '${tools}', commands: ['wget -q -O- http://localhost:81/'], periodSeconds: 1, failureThreshold: 60 }
     commands: ['wget -q -O- http://localhost:81/']
   composed:
     type: composition
@@ -37,7 +37,7 @@ steps:
         image: '${tools}'
         volumes: ['./data:/data']
         depends_on: { store: { condition: service_started } }
-        command: ['sh', '-c', 'touch /data/x; for n in 1 2 3 4 5; do wget -q -O- http://store/ && exit 0; sleep 1; done; exit 1']
+        command: ['sh', '-c', 'touch /data/x; until wget -q -O- http://store/; do sleep 1; done']
   after: { image: '${tools}', commands: [ls data/x] }
 `,
   )

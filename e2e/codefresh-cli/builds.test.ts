@@ -1,9 +1,10 @@
 /** Builds with the public command line: started, followed live and from the archive, listed and steered. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Build, BuildInput } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runProgram } from '../support/process.ts'
 import { letGo, UNTIL_LET_GO } from '../support/steps.ts'
-import { idIn, openCodefresh, rowsOf, type Codefresh } from './client.ts'
+import { endOf, idIn, openCodefresh, rowsOf, type Codefresh } from './client.ts'
 
 let codefresh: Codefresh
 
@@ -28,9 +29,10 @@ async function pipeline(name: string, steps: Readonly<Record<string, readonly st
   return name
 }
 
-const detached = async (...words: string[]): Promise<string> => idIn(await codefresh.must('run', ...words, '--detach'))
-const ended = (id: string): ReturnType<Codefresh['admin']['builds']['wait']> =>
-  codefresh.admin.builds.wait(id, { query: { timeoutMs: 60_000 } })
+/** Starts a build without the client, for tests of other commands. */
+const start = async (name: string, more: Omit<BuildInput, 'pipeline'> = {}): Promise<string> =>
+  (await codefresh.admin.builds.create({ pipeline: name, ...more })).id
+const ended = (id: string): Promise<Build> => endOf(codefresh.admin, id)
 /** The lines of a log without their times. */
 const plain = (log: string): string => log.replaceAll(/\[\d{4}-[^\]]*\] /g, '').replaceAll('\r', '')
 
@@ -79,7 +81,7 @@ test('a run passes branch, commit, variables, secrets, contexts, annotations, si
   const source = ['-b', 'main', '-s', 'abc123', '-t', 'nightly']
   const values = ['-v', 'A=1', '-S', 'SECRET=hush', '-c', 'shared', '-a', 'team=red']
   const options = ['--cpu', '500', '--memory', '256', '--skip', 'left', '--no-cache', '--reset-volume']
-  const id = await detached('options', ...source, ...values, ...options)
+  const id = idIn(await codefresh.must('run', 'options', ...source, ...values, ...options, '--detach'))
   const build = await ended(id)
   expect(build).toMatchObject({
     status: 'success',
@@ -149,7 +151,7 @@ test('a start that is sent again with the same request id starts one build (F012
 
 test('shows the log of an ended build with and without times, and follows one that ends (F015, F016)', async () => {
   await pipeline('logged', { one: ['printf "first\\nlast without end"'], two: [UNTIL_LET_GO, 'echo "ü and 日本"'] })
-  const id = await detached('logged')
+  const id = await start('logged')
   const follow = codefresh.start(['logs', '-f', id])
   await follow.says('last without end')
   const running = await codefresh.must('logs', id)
@@ -181,10 +183,10 @@ test('lists builds by pipeline, status, branch and commit, a page at a time, and
   await pipeline('listed', { say: ['echo listed'] })
   await pipeline('listed-too', { say: ['exit 1'] })
   const [first, second] = [
-    await detached('listed', '-b', 'main', '-s', 'aaa'),
-    await detached('listed', '-b', 'next', '-s', 'bbb'),
+    await start('listed', { branch: 'main', revision: 'aaa' }),
+    await start('listed', { branch: 'next', revision: 'bbb' }),
   ]
-  const third = await detached('listed-too', '-b', 'main')
+  const third = await start('listed-too', { branch: 'main' })
   await Promise.all([first, second, third].map(ended))
   const ids = async (...words: string[]): Promise<(string | undefined)[]> =>
     rowsOf(await codefresh.must('get', 'builds', ...words)).map(([id]) => id)
@@ -209,7 +211,7 @@ test('lists builds by pipeline, status, branch and commit, a page at a time, and
 
 test('restarts a build, attached and detached (F019)', async () => {
   await pipeline('again', { say: ['echo "again $A"'] })
-  const id = await detached('again', '-v', 'A=kept')
+  const id = await start('again', { variables: { A: 'kept' } })
   await ended(id)
   const attached = await codefresh.run('restart', id)
   expect(attached.code).toBe(0)
@@ -220,7 +222,7 @@ test('restarts a build, attached and detached (F019)', async () => {
 
 test('waits for a status, and fails when another final one is reached (F020)', async () => {
   await pipeline('waited', { say: ['exit 1'] })
-  const id = await detached('waited')
+  const id = await start('waited')
   expect(await codefresh.must('wait', id, '--status', 'error')).toContain(`Build: ${id} status: error reached`)
   expect(await codefresh.run('wait', id)).toMatchObject({
     code: 1,
@@ -231,8 +233,8 @@ test('waits for a status, and fails when another final one is reached (F020)', a
 
 test('approves and denies a step that waits (F021)', async () => {
   await pipeline('gate', { gate: { type: 'pending-approval', title: 'may it go on?' }, after: ['echo went on'] })
-  const [yes, no] = [await detached('gate'), await detached('gate')]
-  for (const id of [yes, no]) await codefresh.must('wait', id, '--status', 'pending-approval', '-t', '1')
+  const [yes, no] = [await start('gate'), await start('gate')]
+  for (const id of [yes, no]) await codefresh.must('wait', id, '--status', 'pending-approval', '-t', '5')
   await codefresh.must('approve', yes)
   await codefresh.must('deny', no)
   expect((await ended(yes)).status).toBe('success')
@@ -244,7 +246,7 @@ test('approves and denies a step that waits (F021)', async () => {
 
 test('sets, lists and removes annotations of builds, pipelines and images (F037)', async () => {
   const name = await pipeline('annotated', { say: ['echo x'] })
-  const id = await detached(name)
+  const id = await start(name)
   await codefresh.must('create', 'annotation', 'workflow', id, 'coverage=75', 'team=red', '--display', 'coverage')
   expect((await codefresh.admin.builds.get(id)).display).toEqual({ name: 'coverage', value: '75' })
   const listed = async (): Promise<unknown> =>
@@ -279,7 +281,7 @@ async function keyOfSteps(buildId: string): Promise<string> {
 test('a step starts a build with its own key and the public command line (F041)', async () => {
   await pipeline('kids/child', { say: ['echo child'] })
   await pipeline('kids/parent', { hold: [UNTIL_LET_GO] })
-  const parent = await detached('kids/parent')
+  const parent = await start('kids/parent')
   const key = await keyOfSteps(parent)
   const env = { CF_API_KEY: key, CF_URL: codefresh.url, CF_BUILD_ID: parent, HOME: codefresh.folder }
   const run = await codefresh.start(['run', 'kids/child', '--detach'], env).finished
@@ -297,7 +299,7 @@ test('a step starts a build with its own key and the public command line (F041)'
 
 test('stores data with a build, and shows it only when it is asked for (F047)', async () => {
   await pipeline('reports', { report: ['true'] })
-  const build = await detached('reports')
+  const build = await start('reports')
   await ended(build)
   const file = await codefresh.file('report.json', { tests: 12, failed: ['tax'] })
   const printed = await codefresh.must('create', 'workflow-data-item', '--workflow', build, '-f', file)

@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
+import type { Build } from '@windlass/protocol'
 import {
   openSandbox,
   startUp,
@@ -20,6 +21,8 @@ import { runProgram } from '../support/process.ts'
 import { NODE } from '../support/programs.ts'
 
 const root = join(import.meta.dirname, '../..')
+/** Makes the client load packages of few commands only when they are used. */
+const DEFER = join(import.meta.dirname, 'defer.cjs')
 
 export interface Codefresh extends AsyncDisposable {
   readonly url: string
@@ -75,7 +78,7 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
     ...defined({ NODE_COMPILE_CACHE }),
   }
   const start: Codefresh['start'] = (words, more = {}) =>
-    watch(spawn(NODE, [program, ...words], { env: { ...env, ...more }, cwd: sandbox.folder }), '')
+    watch(spawn(NODE, ['--require', DEFER, program, ...words], { env: { ...env, ...more }, cwd: sandbox.folder }), '')
   const run = (...words: string[]): Promise<Finished> => start(words).finished
   return {
     url,
@@ -89,7 +92,11 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
     run,
     async runToFile(name, ...words) {
       await using file = await open(join(sandbox.folder, name), 'w')
-      const child = spawn(NODE, [program, ...words], { env, cwd: sandbox.folder, stdio: ['ignore', file.fd, 'ignore'] })
+      const child = spawn(NODE, ['--require', DEFER, program, ...words], {
+        env,
+        cwd: sandbox.folder,
+        stdio: ['ignore', file.fd, 'ignore'],
+      })
       await once(child, 'close')
       return child.exitCode
     },
@@ -98,6 +105,14 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
       if (code !== 0) throw new Error(`codefresh ${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
       return stdout
     },
+  }
+}
+
+/** Waits for the end of a build, also longer than a call of the server waits. */
+export async function endOf(admin: ApiClient, id: string): Promise<Build> {
+  for (;;) {
+    const build = await admin.builds.wait(id, { query: { timeoutMs: 20_000 }, timeoutMs: 120_000 })
+    if (build.finishedAt !== undefined) return build
   }
 }
 

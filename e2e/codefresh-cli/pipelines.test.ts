@@ -1,6 +1,6 @@
 /** Pipelines and their validation with the public command line, and what it prints for refused and unsupported calls. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openCodefresh, rowsOf, type Codefresh } from './client.ts'
+import { endOf, openCodefresh, rowsOf, type Codefresh } from './client.ts'
 
 let codefresh: Codefresh
 
@@ -22,8 +22,9 @@ const manifest = (name: string, { labels, ...spec }: Spec = {}): object => ({
   spec: { steps: { hello: { image: codefresh.image, commands: ['echo hello'] } }, ...spec },
 })
 
-const create = async (name: string, spec: Spec = {}): Promise<string> =>
-  codefresh.must('create', '-f', await codefresh.file(`${name.replace('/', '-')}.json`, manifest(name, spec)))
+/** Stores a pipeline as the server does for `create`, for tests of other commands. */
+const store = (name: string, spec: Spec = {}): Promise<object> =>
+  codefresh.admin.pipelines.create({ name, document: JSON.stringify(manifest(name, spec)) })
 
 const names = async (...words: string[]): Promise<(string | undefined)[]> =>
   rowsOf(await codefresh.must('get', 'pipelines', ...words)).map(([name]) => name)
@@ -33,7 +34,8 @@ test('creates a pipeline with its project, and shows it with masked values (F006
     { key: 'A', value: 'topsecret', encrypted: true },
     { key: 'B', value: 'plain' },
   ]
-  expect(await create('shop/app', { variables, concurrency: 2 })).toContain('shop/app created')
+  const file = await codefresh.file('app.json', manifest('shop/app', { variables, concurrency: 2 }))
+  expect(await codefresh.must('create', '-f', file)).toContain('shop/app created')
   const shown: unknown = JSON.parse(await codefresh.must('get', 'pipeline', 'shop/app', '-o', 'json'))
   expect(shown).toMatchObject({
     kind: 'pipeline',
@@ -55,7 +57,8 @@ test('creates a pipeline with its project, and shows it with masked values (F006
 })
 
 test('replaces a pipeline by what was read, which keeps encrypted values (F008)', async () => {
-  await create('team/app', { variables: [{ key: 'A', value: 'topsecret', encrypted: true }], triggers: [] })
+  const encrypted = manifest('team/app', { variables: [{ key: 'A', value: 'topsecret', encrypted: true }], triggers: [] })
+  await codefresh.must('create', '-f', await codefresh.file('team-app.json', encrypted))
   const read = await codefresh.must('get', 'pipeline', 'team/app', '-o', 'yaml')
   const changed = read.replace('echo hello', 'echo changed')
   expect(await codefresh.must('replace', '-f', await codefresh.file('changed.yml', changed))).toContain(
@@ -65,8 +68,7 @@ test('replaces a pipeline by what was read, which keeps encrypted values (F008)'
   expect(stored).toMatchObject({ revision: 2, variables: [{ key: 'A', value: '*****', encrypted: true }] })
   expect(stored.document).toContain('echo changed')
   const { id } = await codefresh.admin.builds.create({ pipeline: 'team/app', document: SHOWS_A(codefresh.image) })
-  const build = await codefresh.admin.builds.wait(id, { query: { timeoutMs: 60_000 } })
-  expect(build.status).toBe('success')
+  expect((await endOf(codefresh.admin, id)).status).toBe('success')
   const none = await codefresh.run('replace', '-f', await codefresh.file('none.json', manifest('team/none')))
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('Could not find pipeline "team/none".') })
   await codefresh.must('delete', 'pipeline', 'team/app')
@@ -78,9 +80,9 @@ const SHOWS_A = (image: string): string =>
 
 test('lists pipelines by name, project and label, a page at a time (F005)', async () => {
   await Promise.all([
-    create('list/one', { labels: { tags: ['x', 'y'] } }),
-    create('list/two', { labels: { tags: ['y'] } }),
-    create('other', {}),
+    store('list/one', { labels: { tags: ['x', 'y'] } }),
+    store('list/two', { labels: { tags: ['y'] } }),
+    store('other'),
   ])
   expect(await names()).toEqual(['list/one', 'list/two', 'other'])
   expect(await names('--name', 'two')).toEqual(['list/two'])
@@ -94,7 +96,7 @@ test('lists pipelines by name, project and label, a page at a time (F005)', asyn
 })
 
 test('deletes pipelines by name and by file (F009)', async () => {
-  await Promise.all([create('gone/one'), create('gone/two')])
+  await Promise.all([store('gone/one'), store('gone/two')])
   expect(await codefresh.must('delete', 'pipeline', 'gone/one')).toContain("Pipeline 'gone/one' deleted.")
   await codefresh.must('delete', '-f', await codefresh.file('gone.json', manifest('gone/two')))
   for (const name of ['gone/one', 'gone/two'])
@@ -127,7 +129,7 @@ test('does not create a pipeline whose steps are not valid, and says why (F007, 
 })
 
 test('prints one sentence for refused, conflicting and unsupported calls (F042)', async () => {
-  await create('twice')
+  await store('twice')
   const twice = await codefresh.run('create', '-f', await codefresh.file('twice.json', manifest('twice')))
   expect(twice).toMatchObject({ code: 1, stderr: 'Error: The pipeline "twice" already exists.\n' })
   const { token } = await codefresh.admin.keys.create({ name: 'reader', role: 'viewer' })
@@ -147,7 +149,7 @@ test('lists resources that Windlass does not have as empty (F040)', async () => 
 })
 
 test('creates events and triggers, lists them, and deletes triggers; they are cron and event triggers (F045)', async () => {
-  await create('team/nightly')
+  await store('team/nightly')
   const { id } = await codefresh.admin.pipelines.get('team/nightly')
   expect(await codefresh.must('get', 'triggers')).not.toContain(id)
   const types = rowsOf(await codefresh.must('get', 'trigger-types')).map(([type]) => type)

@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openDocker } from '@windlass/engine'
 import { isFault, silentLog, systemClock } from '@windlass/kit'
 import { runLocalBuild, volumeNameOf } from '../../packages/local/src/index.ts'
-import { runProgram } from '../support/process.ts'
 import type { Case } from './case.ts'
 import { Observation, type Observed } from './observed.ts'
 
@@ -12,6 +12,8 @@ export interface LocalContext {
   /** Variables of every case: IMAGE and the addresses of the services. */
   readonly variables: Readonly<Record<string, string>>
 }
+
+let docker: ReturnType<typeof openDocker> | undefined
 
 /** Runs all builds of the case and returns what was observed of the last. The case has its own volume, which is removed. */
 export async function runCaseLocally(of: Case, { variables }: LocalContext): Promise<Observed> {
@@ -22,7 +24,8 @@ export async function runCaseLocally(of: Case, { variables }: LocalContext): Pro
     for (let build = 1; build < of.inputs.builds; build += 1) await runOnce(of, { folder, documentPath, variables })
     return await runOnce(of, { folder, documentPath, variables })
   } finally {
-    await runProgram('docker', ['volume', 'rm', '--force', volumeNameOf({ documentPath })])
+    docker ??= openDocker({ env: process.env })
+    await (await docker).removeVolume(volumeNameOf({ documentPath }))
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawnSync } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ensureImages } from '../support/images.ts'
@@ -37,12 +38,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test.each(examples)('the example %s ends as its expected.json says', (name) => {
+test.each(examples)('the example %s ends as its expected.json says', async (name) => {
   const expected = Expected.parse(JSON.parse(readFileSync(join(root, 'examples', name, 'expected.json'), 'utf8')))
   const file = join(folder, 'examples', name, 'codefresh.yml')
   const branch = expected.branch === undefined ? [] : ['--branch', expected.branch]
   const args = ['run', '--local', '--file', file, '--var-file', join(folder, 'images.env'), '--output', 'json', ...branch]
-  const { stdout, stderr } = spawnSync(WINDLASS, args, { encoding: 'utf8', cwd: folder, timeout: 110_000 })
+  // Less than the time limit of a test, so that a run that hangs ends with it.
+  const child = spawn(WINDLASS, args, { cwd: folder, timeout: 540_000, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   expect(stdout, stderr).not.toBe('')
   const final = Final.parse(JSON.parse(stdout))
   const steps = Object.fromEntries(final.steps.map((step) => [step.name, step.status]))

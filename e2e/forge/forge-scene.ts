@@ -8,6 +8,7 @@ import { expect } from 'vitest'
 import { openSandbox, startUp, type Sandbox, type Up } from '../../packages/cli/test/support.ts'
 import { containerHost } from '../support/docker.ts'
 import { startGitea, type Gitea, type GiteaUser } from '../support/gitea.ts'
+import { endOf } from '../codefresh-cli/client.ts'
 import { cloneAs, type WorkTree } from './work-tree.ts'
 
 export interface ForgeScene extends AsyncDisposable {
@@ -21,8 +22,8 @@ export interface ForgeScene extends AsyncDisposable {
   readonly tree: WorkTree
   /** Applies documents with the command line. */
   apply(documents: readonly object[]): Promise<void>
-  /** Waits for a processed delivery for which `isWanted` holds. Default of the time limit: that of the group. */
-  delivered(isWanted: (delivery: Delivery) => boolean, limit?: { readonly timeout: number }): Promise<Delivery>
+  /** Waits for a processed delivery for which `isWanted` holds. */
+  delivered(isWanted: (delivery: Delivery) => boolean): Promise<Delivery>
   /** Waits for the end of a build. */
   ended(id: string): Promise<Build>
 }
@@ -58,19 +59,16 @@ export async function openForgeScene({ isPrivate, tokenSeconds }: ForgeSceneOpti
       await writeFile(file, documents.map((document) => JSON.stringify(document)).join('\n---\n'))
       expect(await sandbox.run(['apply', '-f', file])).toMatchObject({ code: 0 })
     },
-    async delivered(isWanted, limit) {
+    async delivered(isWanted) {
       let found: Delivery | undefined
       const read = async (): Promise<Delivery | undefined> => {
         found = (await client.deliveries.list()).items.find((one) => one.status !== 'received' && isWanted(one))
         return found
       }
-      await expect.poll(read, limit).toBeDefined()
+      await expect.poll(read).toBeDefined()
       return client.deliveries.get((found as Delivery).id)
     },
-    async ended(id) {
-      await expect.poll(async () => (await client.builds.get(id)).finishedAt, { timeout: 90_000 }).toBeDefined()
-      return client.builds.get(id)
-    },
+    ended: (id) => endOf(client, id),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

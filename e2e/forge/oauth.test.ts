@@ -6,8 +6,11 @@ import type { Finished } from '../../packages/cli/test/support.ts'
 import { consent } from '../support/gitea-browser.ts'
 import { openForgeScene, type ForgeScene } from './forge-scene.ts'
 
-/** Lifetime of the access tokens, seconds. */
-const TOKEN_SECONDS = 15
+/**
+ * Lifetime of the access tokens, seconds. The server gives a build a token that has a third of it left at least, in which the container of the clone
+ * starts and git signs in.
+ */
+const TOKEN_SECONDS = 45
 
 let scene: ForgeScene
 /** Client ID of a public app. */
@@ -64,12 +67,12 @@ test('a sign-in connects a private repository, which builds clone after the firs
   for (const file of ['one.txt', 'two.txt']) {
     await sleep(TOKEN_SECONDS * 1000 + 1_000)
     const commit = await tree.push('main', file)
-    const [id = ''] = (await scene.delivered(({ revision }) => revision === commit, { timeout: 30_000 })).builds
+    const [id = ''] = (await scene.delivered(({ revision }) => revision === commit)).builds
     expect(await scene.ended(id)).toMatchObject({ status: 'success', revision: commit })
     expect((await sandbox.run(['logs', id, '--step', 'show'])).stdout).toContain(`${file}\n`)
     const states = async (): Promise<string[]> =>
       Statuses.parse(await ann.api('GET', `/repos/ann/app/commits/${commit}/statuses?sort=oldest`)).map(({ status }) => status)
-    await expect.poll(states, { timeout: 30_000 }).toEqual(['pending', 'success'])
+    await expect.poll(states).toEqual(['pending', 'success'])
   }
   // The token has no right to read its user.
   const checked = await sandbox.run(['check', 'context', 'work'])
@@ -85,7 +88,8 @@ test('a withdrawn consent is shown at the context, and a new sign-in repairs it'
   for (const { id } of Grants.parse(await ann.api('GET', '/user/applications/oauth2')))
     await ann.api('DELETE', `/user/applications/oauth2/${id}`)
   await expect
-    .poll(async () => (await client.contexts.get('work')).problem, { timeout: 120_000 })
+    // The server looks each minute, and renews a token in the last third of its life.
+    .poll(async () => (await client.contexts.get('work')).problem, { timeout: 300_000 })
     .toMatch(/refuses to renew the token/)
   expect((await sandbox.run(['get', 'contexts'])).stdout).toContain('Connect again: `windlass connect git work')
   app = await makeApp()

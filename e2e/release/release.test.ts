@@ -13,12 +13,12 @@ import { ensureImages } from '../support/images.ts'
 import { removeImages } from '../support/leftovers.ts'
 import { runProgram } from '../support/process.ts'
 import { startRegistry } from '../support/registry.ts'
-import { makeKey, makeRelease, openBareMachine, type BareMachine, type Release } from './releases.ts'
+import { LEVEL, makeKey, makeRelease, openBareMachine, type BareMachine, type Release } from './releases.ts'
 
 const root = join(import.meta.dirname, '../..')
 const images = await ensureImages('shell', 'tools', 'dind', 'windlass')
 
-/** Saves, rewrites and compresses a gigabyte of images. */
+/** Saves and rewrites a gigabyte of images. */
 const RELEASE_MS = 600_000
 
 let folder: string
@@ -69,8 +69,8 @@ test('an image that is built again from the same sources has the same digest', a
   const [image] = await readSavedImages(saved)
   if (image === undefined) throw new Error('docker save wrote no image.')
   const { revision, createdAt } = release.manifest
-  const facts = { version: version(), revision, createdAt: new Date(createdAt), level: 1 }
-  const { manifest } = await writeImage(image, openBlobs(join(folder, 'blobs'), 1), optionsOf('windlass', facts))
+  const facts = { version: version(), revision, createdAt: new Date(createdAt), level: LEVEL }
+  const { manifest } = await writeImage(image, openBlobs(join(folder, 'blobs'), LEVEL), optionsOf('windlass', facts))
   expect(manifest.digest).toBe(release.image('windlass').digest)
   await rm(saved)
 })

@@ -45,6 +45,9 @@ export interface BareMachine {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** Level of gzip for layers. Nothing here depends on their size, and compressing them would take most of the processor time. */
+export const LEVEL = 0
+
 /** Writes a new Ed25519 key in PEM and returns its path. */
 export async function makeKey(folder: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ed25519')
@@ -56,7 +59,18 @@ export async function makeKey(folder: string): Promise<string> {
 /** Makes a release of the images that the charts name. */
 export async function makeRelease(folder: string, key: string): Promise<Release> {
   const script = join(root, 'scripts/release/main.ts')
-  await runProgram(process.execPath, [script, '--key', key, '--allow-dirty', '--out', folder, '--level', '1', 'windlass', 'dind'])
+  await runProgram(process.execPath, [
+    script,
+    '--key',
+    key,
+    '--allow-dirty',
+    '--out',
+    folder,
+    '--level',
+    String(LEVEL),
+    'windlass',
+    'dind',
+  ])
   const manifest = Images.parse(JSON.parse(await readFile(join(folder, 'images.json'), 'utf8')))
   return {
     folder,

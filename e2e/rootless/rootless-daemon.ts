@@ -15,6 +15,8 @@ const USER = 1_000
 const SETTINGS = { bip: '10.201.0.1/24', 'default-address-pools': [{ base: '10.200.0.0/16', size: 24 }] }
 const DISK = '/home/rootless/.local/share/docker'
 const READY_MS = 180_000
+/** The grace period of the daemon's pod in the base of runtimes: it cleans its disk in this time. */
+const GRACE_SECONDS = 300
 /** What udev and a privileged container provide: devices for all users, and a writable /sys. Then the user of the pod runs the entrypoint. */
 const AS_PRIVILEGED_POD = [
   'chmod 0666 /dev/net/tun /dev/fuse',
@@ -118,7 +120,7 @@ export async function openRootlessDaemon(name: string, owner = USER): Promise<Ro
     },
     log,
     async end() {
-      await docker('stop', '--time', '30', name)
+      await docker('stop', '--time', String(GRACE_SECONDS), name)
       const code = await exitCode()
       await remove()
       return code

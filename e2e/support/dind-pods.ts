@@ -3,12 +3,19 @@ import { text } from 'node:stream/consumers'
 import { request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DOCKER_PORT, DOCKER_SERVER_NAME, type DockerCertificates, issueCertificates } from '@windlass/manifests'
-import { startCluster } from './cluster.ts'
+import { z } from 'zod'
+import { addNamespace, startCluster } from './cluster.ts'
 import { ensureImages } from './images.ts'
 
 const POD = 'dind-under-test'
 /** A busy machine starts pods slowly. */
 const READY_SECONDS = 180
+
+const Terminated = z.object({ exitCode: z.int(), message: z.string().default('') })
+const PodStatus = z.object({
+  podIP: z.string().optional(),
+  containerStatuses: z.array(z.object({ state: z.object({ terminated: Terminated.optional() }) })).default([]),
+})
 
 export interface Answer {
   readonly status: number
@@ -57,7 +64,7 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
   const { ca, serverCert, serverKey } = certificates
   const cluster = await startCluster()
   await cluster.load(image)
-  await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  await addNamespace(cluster, namespace)
   await cluster.apply({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -65,7 +72,10 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
     stringData: { 'ca.pem': ca, 'server-cert.pem': serverCert, 'server-key.pem': serverKey },
   })
   const kubectl = (...args: string[]): Promise<string> => cluster.kubectl('--namespace', namespace, ...args)
-  const field = (path: string): Promise<string> => kubectl('get', 'pod', POD, '--output', `jsonpath=${path}`)
+  const statusOf = async (): Promise<z.infer<typeof PodStatus>> =>
+    PodStatus.parse((await cluster.kube.find({ kind: 'Pod', namespace, name: POD }))?.['status'])
+  const ended = async (): Promise<z.infer<typeof Terminated> | undefined> =>
+    (await statusOf()).containerStatuses[0]?.state.terminated
   const run = (...command: string[]): Promise<string> => cluster.exec({ namespace, name: POD }, ...command)
 
   async function create(volume: object, command?: readonly string[]): Promise<void> {
@@ -113,8 +123,7 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
   }
 
   async function exitCode(): Promise<number> {
-    const path = '{.status.containerStatuses[0].state.terminated.exitCode}'
-    return Number(await until('the end of the dind container', async () => (await field(path)) || undefined))
+    return until('the end of the dind container', async () => (await ended())?.exitCode)
   }
 
   async function endByDeletion(): Promise<number> {
@@ -142,10 +151,10 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
           throw new Error(`the pod is not ready: ${await kubectl('logs', POD)}`, { cause: error })
         },
       )
-      return field('{.status.podIP}')
+      return (await statusOf()).podIP ?? ''
     },
     async firstAnswer() {
-      const host = await until('the address of the pod', async () => (await field('{.status.podIP}')) || undefined)
+      const host = await until('the address of the pod', async () => (await statusOf()).podIP)
       const ping = (): Promise<string | undefined> =>
         call(host, '/_ping').then(
           ({ status }) => (status === 200 ? host : undefined),
@@ -156,9 +165,10 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
     run,
     call,
     exitCode,
-    message: () => field('{.status.containerStatuses[0].state.terminated.message}'),
+    message: async () => (await ended())?.message ?? '',
     async end() {
-      await run('sh', '-c', 'kill -TERM 1')
+      // The command may end with the container that it ends.
+      await run('sh', '-c', 'kill -TERM 1').catch(() => undefined)
       const code = await exitCode()
       await remove()
       return code

@@ -23,7 +23,6 @@ test('the address of this machine for containers is known at the first start of 
       '--default-address-pool=base=172.29.0.0/16,size=24',
     ],
     ready: (log) => log.includes('API listen on'),
-    readyMs: 60_000,
   })
   try {
     const inside = ['--target', String(daemon.pid), '--net']

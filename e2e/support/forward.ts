@@ -5,6 +5,8 @@ import net from 'node:net'
 export interface Forwarder extends AsyncDisposable {
   /** The port at the address on which it listens. */
   readonly port: number
+  /** Resets all connections, and returns their number. New ones are accepted. */
+  cut(): number
 }
 
 /** Listens on a free port of `host` and forwards every connection to a loopback port. Disposing it closes all connections. */
@@ -31,6 +33,12 @@ export async function forwardPort(host: string, target: number): Promise<Forward
   if (address === null || typeof address === 'string') throw new Error('the forwarder has no port')
   return {
     port: address.port,
+    cut() {
+      const sockets = [...open]
+      for (const socket of sockets) socket.resetAndDestroy()
+      // Each connection has a socket on both sides.
+      return sockets.length / 2
+    },
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
       server.close()

@@ -1,19 +1,24 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { nodeTransport } from '@windlass/kit'
+import { isFault, nodeTransport } from '@windlass/kit'
 import { openClient, type ApiClient } from '@windlass/client'
-import type { Transport } from '@windlass/protocol'
+import type { Kind } from '@windlass/kube'
+import { isFinalBuild } from '@windlass/plan'
+import type { Build, BuildInput, Transport } from '@windlass/protocol'
+import { writeKubeconfig } from './account.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { codeFileOf } from './first-admin.ts'
+import { eventually } from './eventually.ts'
+import { firstAdmin } from './first-admin.ts'
 import { ensureImages } from './images.ts'
 import { freePort, type Service, startService } from './process.ts'
 import { NODE, programFile, type ProgramName, WINDLASS } from './programs.ts'
 import { applyRoles } from './roles.ts'
+
+export { eventually }
 
 const root = join(import.meta.dirname, '../..')
 
@@ -55,9 +60,15 @@ export interface Installation {
   readonly images: Readonly<Record<string, string>>
   /** Writes a file into the folder of this installation, and returns its path. */
   file(name: string, text: string): Promise<string>
+  /** Runs a build to its end by the API, and returns it with its log. The command line is for tests of what it shows. */
+  run(request: BuildInput): Promise<{ readonly build: Build; readonly log: string }>
   /** Runs the `windlass` command as the first admin. */
   windlass(...args: string[]): Promise<Finished>
   kubectl(...args: string[]): Promise<string>
+  /** Returns the names of the objects of a kind in the namespace, without a process. `labels`: a label selector. */
+  names(kind: Kind, labels?: string): Promise<string[]>
+  /** Creates a runtime of the agent, or replaces it. `layer`: its own fields. The runtime named like the namespace is the default one. */
+  putRuntime(name: string, layer: object): Promise<void>
   close(): Promise<void>
 }
 
@@ -100,16 +111,26 @@ export async function startInstallation(namespace: string, options: Installation
     WINDLASS_SERVER_ADVERTISED_URL: url,
     ...options.serverEnv,
   })
-  const environment = { ...process.env, WINDLASS_CONFIG: join(folder, 'config.yaml'), NO_COLOR: '1', ...options.userEnv }
+  const bare = openClient({ url, transport })
+  const { token: adminToken } = await bare.server.bootstrap(await firstAdmin(join(folder, 'server')))
+  const client = bare.withToken(adminToken)
+  const environment = {
+    ...process.env,
+    WINDLASS_CONFIG: join(folder, 'config.yaml'),
+    WINDLASS_URL: url,
+    WINDLASS_API_KEY: adminToken,
+    NO_COLOR: '1',
+    ...options.userEnv,
+  }
   const windlass = (...args: string[]): Promise<Finished> => finish(WINDLASS, args, environment)
   const file = async (name: string, text: string): Promise<string> => {
     await writeFile(join(folder, name), text)
     return join(folder, name)
   }
-  const codeFile = codeFileOf(join(folder, 'server'))
-  await mustSucceed(windlass('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFile))
-  const token = (await mustSucceed(windlass('create', 'agent', 'one-node'))).stdout.trim()
-  await mustSucceed(windlass('apply', '-f', await file('runtime.yml', JSON.stringify(runtimeOf(namespace, options)))))
+  const { token } = await client.agents.create({ name: AGENT, runtimes: [] })
+  const putRuntime: Installation['putRuntime'] = async (name, layer) =>
+    void (await client.runtimes.put(name, { name, type: 'kubernetes', agent: AGENT, isDefault: name === namespace, spec: layer }))
+  await putRuntime(namespace, layerOf(namespace, options))
 
   const tokenFile = await file('agent.token', token)
   const agents: Restartable[] = []
@@ -134,28 +155,54 @@ export async function startInstallation(namespace: string, options: Installation
     for (const one of agents) await one.kill9()
     await server.kill9()
     // Pods hold their disks and are deleted within a second. The namespace takes long to empty, so its deletion is not awaited.
-    await kubectl('delete', 'pods', '--all', '--grace-period=1', '--timeout=60s')
-    await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
-    await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`, '--timeout=60s')
-    await cluster.kubectl('delete', 'clusterrole,clusterrolebinding', namespace, '--ignore-not-found')
+    await cluster.clear({ kind: 'Pod', namespace }, { graceSeconds: 1 })
+    await cluster.kube.delete({ kind: 'Namespace', name: namespace })
+    await cluster.clear({ kind: 'PersistentVolume', labels: `pod_namespace=${namespace}` })
+    for (const kind of ['ClusterRole', 'ClusterRoleBinding'] as const) await cluster.kube.delete({ kind, name: namespace })
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
-  const adminToken = await readAdminToken(folder)
-  const client = openClient({ url, transport, token: adminToken })
-  return { cluster, namespace, url, server, agent, client, adminToken, addAgent, images, file, windlass, kubectl, close }
+  return {
+    cluster,
+    namespace,
+    url,
+    server,
+    agent,
+    client,
+    adminToken,
+    addAgent,
+    images,
+    file,
+    run: (request) => runBuild(client, request),
+    windlass,
+    kubectl,
+    names: (kind, labels) => cluster.names({ kind, namespace, labels }),
+    putRuntime,
+    close,
+  }
 }
 
-/** Returns the token that the command line stored at login. */
-async function readAdminToken(folder: string): Promise<string> {
-  const config = await readFile(join(folder, 'config.yaml'), 'utf8')
-  return /apiKey: "?([^\s"]+)/.exec(config)?.[1] ?? ''
+const AGENT = 'one-node'
+
+async function runBuild(client: ApiClient, request: BuildInput): Promise<{ build: Build; log: string }> {
+  const { id } = await client.builds.create(request)
+  const isOver = async (): Promise<Build | undefined> => {
+    const build = await client.builds.wait(id, { query: { timeoutMs: 20_000 }, timeoutMs: 60_000 })
+    return isFinalBuild(build.status) ? build : undefined
+  }
+  const build = await eventually('the build ends', isOver, COMMAND_MS)
+  const log = await client.builds.log(id).catch((error: unknown) => {
+    // A build that ran no step has none.
+    if (!isFault(error, 'not-found')) throw error
+    return ''
+  })
+  return { build, log }
 }
 
 /** Small, so that the builds of several installations fit on one small node at the same time. */
 const DAEMON_REQUESTS = { cpu: '100m', memory: '128Mi' }
 
-/** The storage class of disks is named after the namespace, as users have it, so installations do not share a pool. */
-function runtimeOf(namespace: string, { engine, daemon }: InstallationOptions): object {
+/** The fields of the runtime. The storage class of disks is named after the namespace, as users have it, so installations do not share a pool. */
+function layerOf(namespace: string, { engine, daemon }: InstallationOptions): object {
   const runtimeScheduler = { cluster: { namespace }, ...engine }
   const defaultDindResources = { requests: DAEMON_REQUESTS }
   const dockerDaemonScheduler = {
@@ -163,8 +210,7 @@ function runtimeOf(namespace: string, { engine, daemon }: InstallationOptions): 
     ...daemon,
     pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${namespace}` } },
   }
-  const spec = { type: 'kubernetes', agent: 'one-node', isDefault: true, runtimeScheduler, dockerDaemonScheduler }
-  return { kind: 'runtime', metadata: { name: namespace }, spec }
+  return { runtimeScheduler, dockerDaemonScheduler }
 }
 
 /** Creates namespace, roles and accounts. Returns the path of a kubeconfig that has only the rights of the agent. */
@@ -186,14 +232,11 @@ async function installRoles(cluster: Cluster, { namespace, folder }: { namespace
     binding('RoleBinding', { kind: 'Role', name: 'windlass-agent' }, { name: 'windlass-agent', namespace }),
     binding('ClusterRoleBinding', { kind: 'ClusterRole', name: namespace }, { name: namespace }),
   )
-  const token = await cluster.kubectl('--namespace', namespace, 'create', 'token', 'windlass-agent', '--duration=2h')
-  const admin = JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json'))
-  const config = { ...admin, users: [{ name: 'agent', user: { token } }] }
-  config.contexts = [{ name: 'agent', context: { cluster: admin.clusters[0].name, user: 'agent', namespace } }]
-  config['current-context'] = 'agent'
-  const path = join(folder, 'agent.kubeconfig')
-  await writeFile(path, JSON.stringify(config), { mode: 0o600 })
-  return path
+  const rights = [
+    { verb: 'create', group: '', resource: 'pods', namespace },
+    { verb: 'list', group: '', resource: 'persistentvolumes' },
+  ]
+  return writeKubeconfig(cluster, { namespace, name: 'windlass-agent', rights }, join(folder, 'agent.kubeconfig'))
 }
 
 export interface RestartableOptions {
@@ -245,11 +288,11 @@ export async function restartable(
 }
 
 /**
- * Returns whether a GET of `url` succeeds within a second. Each call has its own connection: a connection that was opened before the rules of a
+ * Returns whether a GET of `url` succeeds in time. Each call has its own connection: a connection that was opened before the rules of a
  * Service were in place may lead outside the cluster, and stays there.
  */
-export async function isOk(url: string): Promise<boolean> {
-  const asked = get(url, { agent: false, signal: AbortSignal.timeout(1_000) })
+export async function isOk(url: string, timeoutMs = 1_000): Promise<boolean> {
+  const asked = get(url, { agent: false, signal: AbortSignal.timeout(timeoutMs) })
   try {
     const [response] = (await once(asked, 'response')) as [IncomingMessage]
     response.resume()
@@ -259,34 +302,15 @@ export async function isOk(url: string): Promise<boolean> {
   }
 }
 
+/** Shorter than the limit of a test, so that the output of a command that hangs is shown. Milliseconds. */
+const COMMAND_MS = 540_000
+
 async function finish(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<Finished> {
-  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 150_000 })
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: COMMAND_MS })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')))
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')))
   await once(child, 'close')
   return { code: child.exitCode ?? -1, stdout, stderr }
-}
-
-async function mustSucceed(command: Promise<Finished>): Promise<Finished> {
-  const finished = await command
-  if (finished.code !== 0) throw new Error(`the command ended with ${finished.code}: ${finished.stderr}${finished.stdout}`)
-  return finished
-}
-
-/**
- * Polls until the result is not undefined. Throws with `what` after the timeout. The pause is three times as long as a poll, from 100 to 400 ms, because
- * tests that poll with `kubectl` would otherwise use most of a processor.
- */
-export async function eventually<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
-  const end = performance.now() + timeoutMs
-  for (;;) {
-    const began = performance.now()
-    const answer = await ask()
-    if (answer !== undefined) return answer
-    const now = performance.now()
-    if (now > end) throw new Error(`not within ${timeoutMs} ms: ${what}`)
-    await sleep(Math.min(400, Math.max(100, 3 * (now - began))))
-  }
 }

@@ -20,7 +20,6 @@ export async function startMoto(host = '127.0.0.1'): Promise<Moto> {
     command: stdout.trim(),
     args: ['-H', host, '-p', String(port)],
     ready,
-    readyMs: 60_000,
   })
   return { url, service, [Symbol.asyncDispose]: () => service.stop() }
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir, userInfo } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { systemClock } from '@windlass/kit'
 import { memoryFolder } from './memory-folder.ts'
 import { freePort, runProgram, type Service, startService } from './process.ts'
@@ -32,41 +32,40 @@ export type Postgres = {
 export type PostgresOptions = {
   /** False for suites that never cut the power. Commits then do not wait for the disk, which takes most of the time of small tests. */
   isDurable?: boolean
+  /**
+   * True for suites that kill its processes and never cut the power: its data is in memory, and commits do not wait for the disk, which other tests keep busy
+   * for seconds. They survive `kill9` and `failOver`.
+   */
+  isInMemory?: boolean
 }
 
 /**
- * Starts a dedicated PostgreSQL server on a loopback port (Debian's packages, as the user postgres if we are root), with fsync on by default. Takes
- * about two seconds, most of them for initdb.
+ * Starts a dedicated PostgreSQL server on a loopback port (Debian's packages, as the user postgres if we are root), with fsync on by default. The first
+ * start on a machine takes about two seconds, most of them for initdb.
  */
-export async function startPostgres({ isDurable = true }: PostgresOptions = {}): Promise<Postgres> {
+export async function startPostgres({ isDurable = true, isInMemory = !isDurable }: PostgresOptions = {}): Promise<Postgres> {
   const programs = await findPrograms()
-  const folder = await (isDurable ? mkdtemp(join(tmpdir(), 'windlass-postgres-')) : memoryFolder('windlass-postgres-'))
-  const data = join(folder, 'data')
-  const password = randomBytes(12).toString('hex')
-  await writeFile(join(folder, 'password'), password)
-  if (isRoot()) await runProgram('chown', ['-R', 'postgres:postgres', folder])
+  const folder = await (isInMemory ? memoryFolder('windlass-postgres-') : mkdtemp(join(tmpdir(), 'windlass-postgres-')))
+  if (isRoot()) await runProgram('chown', ['postgres:postgres', folder])
   await chmod(folder, 0o755)
-  const choices = { pgdata: data, username: 'windlass', pwfile: join(folder, 'password'), encoding: 'UTF8', locale: 'C.UTF-8' }
-  const flags = Object.entries(choices).map(([name, value]) => `--${name}=${value}`)
-  const [initdb, ...initdbArgs] = asPostgres(join(programs, 'initdb'), [
-    ...flags,
-    '--no-sync',
-    '--auth-local=trust',
-    '--auth-host=scram-sha-256',
-  ])
-  await runProgram(initdb, initdbArgs, { cwd: '/' })
+  const { data, password } = await createData(programs, folder)
   const port = await freePort()
   const settings = [`port=${port}`, `unix_socket_directories=${folder}`, 'listen_addresses=127.0.0.1']
-  settings.push(...(isDurable ? ['fsync=on'] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']))
+  settings.push(isInMemory ? 'fsync=off' : 'fsync=on')
+  if (!isDurable) settings.push('synchronous_commit=off', 'full_page_writes=off')
   const [command, ...args] = asPostgres(join(programs, 'postgres'), [
     '-D',
     data,
     ...[...settings, 'max_connections=200', 'shared_buffers=64MB'].flatMap((setting) => ['-c', setting]),
   ])
   const launch = (): Promise<Service> =>
-    startService({ command, args, cwd: '/', ready: (log) => log.includes('ready to accept connections'), readyMs: 60_000 })
+    startService({ command, args, cwd: '/', ready: (log) => log.includes('ready to accept connections') })
   let service = await launch()
-  const stop = (): Promise<void> => service.stop('SIGINT')
+  // Without a limit: the workers of a killed server may outlive it, and keep the next one from starting.
+  const stop = async (): Promise<void> => {
+    service.signal('SIGINT')
+    await service.ended()
+  }
   const url = `postgres://windlass:${password}@127.0.0.1:${port}/postgres`
   const configure = async (statement: string): Promise<void> => {
     // It may still be read-only after the end of read-only mode was requested.
@@ -99,6 +98,58 @@ export async function startPostgres({ isDurable = true }: PostgresOptions = {}):
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+interface Data {
+  /** Folder of the data. */
+  readonly data: string
+  readonly password: string
+}
+
+/** The data of the first start on this machine, by major version, before it was used. Copies of it take a tenth of the processor time of initdb. */
+const TEMPLATES = join(process.env['WINDLASS_CACHE'] ?? join(homedir(), '.cache/windlass'), 'postgres')
+
+/** Creates the data of an empty server in a folder. */
+async function createData(programs: string, folder: string): Promise<Data> {
+  const template = join(TEMPLATES, basename(dirname(programs)))
+  const known = await readFile(join(template, 'password'), 'utf8').catch(() => undefined)
+  const data = join(folder, 'data')
+  if (known === undefined) {
+    const password = await initialize(programs, data)
+    await keepTemplate(template, { data, password })
+    return { data, password }
+  }
+  await runProgram('cp', ['--archive', join(template, 'data'), data])
+  // The number of the user may have changed since, with the package.
+  if (isRoot()) await runProgram('chown', ['-R', 'postgres:postgres', data])
+  return { data, password: known }
+}
+
+/** Runs initdb. Returns the password of the user. */
+async function initialize(programs: string, data: string): Promise<string> {
+  const password = randomBytes(12).toString('hex')
+  const pwfile = `${data}.password`
+  await writeFile(pwfile, password, { mode: 0o600 })
+  if (isRoot()) await runProgram('chown', ['postgres:postgres', pwfile])
+  const choices = { pgdata: data, username: 'windlass', pwfile, encoding: 'UTF8', locale: 'C.UTF-8' }
+  const flags = Object.entries(choices).map(([name, value]) => `--${name}=${value}`)
+  const [initdb, ...initdbArgs] = asPostgres(join(programs, 'initdb'), [
+    ...flags,
+    '--no-sync',
+    '--auth-local=trust',
+    '--auth-host=scram-sha-256',
+  ])
+  await runProgram(initdb, initdbArgs, { cwd: '/' })
+  return password
+}
+
+/** Copies new data into the cache, complete or not at all. Another process may have done it meanwhile. */
+async function keepTemplate(template: string, { data, password }: Data): Promise<void> {
+  await mkdir(TEMPLATES, { recursive: true })
+  const copy = await mkdtemp(join(TEMPLATES, 'new-'))
+  await runProgram('cp', ['--archive', data, join(copy, 'data')])
+  await writeFile(join(copy, 'password'), password, { mode: 0o600 })
+  await rename(copy, template).catch(() => rm(copy, { recursive: true }))
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A disk whose power can fail. Needs root. */
-import { constants, copyFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface PowerDisk extends AsyncDisposable {
   readonly folder: string
   /**
    * Mounts a copy of the disk as a power failure at the time of the call would leave it, and resolves with its folder. The copy is made before the
-   * call returns, so this process writes nothing meanwhile.
+   * call returns, so this process begins no write meanwhile.
    */
   failPower(): Promise<string>
 }
@@ -39,12 +39,24 @@ export async function openPowerDisk(): Promise<PowerDisk> {
     failPower() {
       cuts += 1
       const copy = join(root, `cut-${cuts}.img`)
-      copyFileSync(image, copy, constants.COPYFILE_FICLONE)
+      writeFileSync(copy, readStill(image))
       return mount(copy)
     },
     async [Symbol.asyncDispose]() {
       for (const one of mounted.toReversed()) await runProgram('umount', ['--lazy', one])
       await rm(root, { recursive: true, force: true })
     },
+  }
+}
+
+/**
+ * Returns the bytes of a file at a time at which nothing was written to it. Another thread of this process may be syncing a file: a copy that has the later
+ * half of that would be a disk that no power failure leaves.
+ */
+function readStill(path: string): Buffer {
+  for (let before = readFileSync(path); ;) {
+    const bytes = readFileSync(path)
+    if (bytes.equals(before)) return bytes
+    before = bytes
   }
 }

@@ -30,18 +30,18 @@ export type ServiceOptions = {
   env?: Record<string, string>
   /** Returns true when the service can be used. Polled every 20 ms. */
   ready: (log: string) => boolean | Promise<boolean>
-  /** Timeout for readiness. Default two minutes. */
-  readyMs?: number
 }
 
 const LOG_LIMIT = 65_536
+/** Time in which a busy machine starts a service. Milliseconds. */
+const READY_MS = 120_000
 
 /**
  * Starts a program and waits until it is ready. It runs below `setpriv --pdeathsig`, so that it ends with the process that started it even if that
  * process is killed. Throws with the last output of the program if it exits or does not become ready.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { command, args, cwd, env, ready, readyMs = 120_000 } = options
+  const { command, args, cwd, env, ready } = options
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
@@ -64,12 +64,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       return child.exitCode
     },
   }
-  const giveUpAt = performance.now() + readyMs
+  const giveUpAt = performance.now() + READY_MS
   while (!(await ready(log))) {
     if (hasEnded(child)) throw new Error(`${command} ended before it was ready: ${log.slice(-2_000)}`)
     if (performance.now() > giveUpAt) {
       await service.stop('SIGKILL')
-      throw new Error(`${command} was not ready after ${readyMs} ms: ${log.slice(-2_000)}`)
+      throw new Error(`${command} was not ready after ${READY_MS} ms: ${log.slice(-2_000)}`)
     }
     await sleep(20)
   }

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import type { Cluster } from './cluster.ts'
 
@@ -12,12 +14,16 @@ export interface RolePlaces {
 
 /** Applies the roles of a file. */
 export async function applyRoles(cluster: Cluster, file: string, { namespace, clusterRole }: RolePlaces): Promise<void> {
-  const shown = await cluster.kubectl('create', '--dry-run=client', '--filename', file, '--output', 'json')
-  // The documents are applied one after the other.
-  const documents = shown.split(/\n(?=\{)/).map((text) => Role.parse(JSON.parse(text)))
+  const documents = await readRoles(file)
   const roles = documents.map((document) => ({
     ...document,
     metadata: document.kind === 'ClusterRole' ? { name: clusterRole } : { name: document.metadata.name, namespace },
   }))
   await cluster.apply(...roles)
+}
+
+/** Returns the roles of a file. */
+export async function readRoles(file: string): Promise<z.infer<typeof Role>[]> {
+  const documents = parseAllDocuments(await readFile(file, 'utf8'))
+  return documents.map((document): unknown => document.toJS()).flatMap((value) => (value === null ? [] : [Role.parse(value)]))
 }

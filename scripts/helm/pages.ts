@@ -1,14 +1,14 @@
 /**
- * What is made from a chart's `values.yaml`: the table of its README.md, and `values.schema.json`. A comment `# -- text` documents the key below
+ * What is made for charts: from `values.yaml` the table of README.md and `values.schema.json`, and the rules of a Role. A comment `# -- text` documents the key below
  * it; a documented map is handed on whole, so that its keys are free.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { OPEN_KEYS, RULES, STRICT, type Schema } from './rules.ts'
+import { OPEN_CHARTS, OPEN_KEYS, RULES, STRICT, type Schema } from './rules.ts'
 
 const root = join(import.meta.dirname, '../..')
-export const CHARTS = ['windlass', 'windlass-runtime'] as const
+export const CHARTS = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner'] as const
 const BEGIN = '<!-- values: made from values.yaml -->'
 const END = '<!-- end of values -->'
 
@@ -20,7 +20,7 @@ export interface MadeFile {
 
 /** The files of all charts that are made from their values. */
 export function chartFiles(): MadeFile[] {
-  return CHARTS.flatMap((chart) => {
+  const files = CHARTS.flatMap((chart) => {
     const source = readFileSync(join(root, 'charts', chart, 'values.yaml'), 'utf8')
     const page = `charts/${chart}/README.md`
     const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...schemaOf(chart, source) }
@@ -29,6 +29,58 @@ export function chartFiles(): MadeFile[] {
       { path: `charts/${chart}/values.schema.json`, text: `${JSON.stringify(schema, null, 2)}\n` },
     ]
   })
+  const rules = rulesTemplates()
+  return [
+    ...files,
+    { path: `${RUNNER_TEMPLATES}/_rules.tpl`, text: rules },
+    { path: 'charts/windlass-runtime/templates/gitlab/_shared.tpl', text: sharedTemplates(rules) },
+  ]
+}
+
+const RUNNER_TEMPLATES = 'charts/windlass-gitlab-runner/templates'
+/** Templates of a manager that the chart of an agent has as well. */
+const SHARED = ['_names.tpl', '_manager.tpl', '_rbac.tpl', '_drain.tpl'] as const
+
+function sharedTemplates(rules: string): string {
+  const note = `{{- /* Copied by \`npm run gen\` from ${RUNNER_TEMPLATES}. */ -}}\n`
+  return [note, ...SHARED.map((name) => readFileSync(join(root, RUNNER_TEMPLATES, name), 'utf8')), rules].join('')
+}
+
+/** The rights of a manager of GitLab runners, for installations without the chart, by the name of their template. */
+const ROLES = {
+  rules: 'packages/gitlab/rbac/role.yaml',
+  namespaceRules: 'packages/gitlab/rbac/namespace-per-job.yaml',
+} as const
+
+function rulesTemplates(): string {
+  return Object.entries(ROLES)
+    .map(([name, path]) => rulesTemplate(name, path, readRole(path)))
+    .join('')
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** Returns the rules of a Role. */
+function readRole(path: string): readonly Rule[] {
+  const role = recordOf(parse(readFileSync(join(root, path), 'utf8')))
+  // The file is ours.
+  return role['rules'] as readonly Rule[]
+}
+
+/** Returns the rules of a file as a template of Helm. */
+export function rulesTemplate(name: string, path: string, rules: readonly Rule[]): string {
+  const list = (words: readonly string[]): string => `[${words.map((word) => JSON.stringify(word)).join(', ')}]`
+  const lines = rules.flatMap(({ apiGroups, resources, verbs }) => [
+    `- apiGroups: ${list(apiGroups)}`,
+    `  resources: ${list(resources)}`,
+    `  verbs: ${list(verbs)}`,
+  ])
+  const note = `{{- /* Written by \`npm run gen\` from ${path}. */ -}}`
+  return `${[note, `{{- define "gitlab-runner.${name}" -}}`, ...lines, '{{- end -}}'].join('\n')}\n`
 }
 
 /** The README with its table of values renewed. Throws when it has no place for one. */
@@ -76,17 +128,20 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 export function schemaOf(chart: (typeof CHARTS)[number], source: string): Schema {
   const keys = documentedKeys(source)
   const free = new Set(keys.map(({ path }) => path.join('.')))
+  const isOpen = OPEN_CHARTS.has(chart)
   const texts = new Map(keys.map(({ path, text }) => [path.join('.'), text]))
 
   function typeOf(value: unknown, path: string): Schema {
-    const rule = RULES[path]
+    const rule = RULES[`${chart}:${path}`] ?? (isOpen ? undefined : RULES[path])
     if (rule !== undefined) return rule
     if (path.endsWith('KeyRef')) return KEY_REFERENCE
     if (value === null) return {}
     if (Array.isArray(value)) return { type: ['array', 'null'] }
     if (isRecord(value)) return free.has(path) ? { type: ['object', 'null'] } : structure(value, path)
     if (typeof value === 'string') return { type: ['string', 'null'] }
-    return { type: Number.isInteger(value) ? 'integer' : typeof value }
+    const type = Number.isInteger(value) ? 'integer' : typeof value
+    // The other chart converts texts, and takes null for a default.
+    return { type: isOpen ? [type, 'string', 'null'] : type }
   }
 
   function structure(value: Readonly<Record<string, unknown>>, path: string): Schema {
@@ -97,7 +152,11 @@ export function schemaOf(chart: (typeof CHARTS)[number], source: string): Schema
       properties[key] = { ...(description !== undefined && { description }), ...typeOf(part, at) }
     }
     for (const key of OPEN_KEYS[`${chart}:${path}`] ?? []) properties[key] ??= {}
-    return { type: 'object', ...(STRICT.has(path) && { additionalProperties: false }), properties }
+    return {
+      type: isOpen && path !== '' ? ['object', 'null'] : 'object',
+      ...(!isOpen && STRICT.has(path) && { additionalProperties: false }),
+      properties,
+    }
   }
 
   return structure(recordOf(parse(source)), '')

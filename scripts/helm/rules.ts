@@ -9,9 +9,14 @@ const whole = (least: number, most: number): Schema => ({
 })
 const yesNo: Schema = { enum: [true, false, 'true', 'false'] }
 const url: Schema = { type: ['string', 'null'], pattern: '^(https?://[^ ]+)?$' }
+/** One of some words; empty for none. */
+const word = (...values: readonly string[]): Schema => ({ enum: [...values, '', null] })
 const count: Schema = { type: 'integer', minimum: 0 }
 
-/** By the path of the key. */
+/** Charts that take the values of another chart: they have rules of their own only, and no key is a mistake. */
+export const OPEN_CHARTS: ReadonlySet<string> = new Set(['windlass-gitlab-runner'])
+
+/** By the path of the key, or by chart and path. */
 export const RULES: Readonly<Record<string, Schema>> = {
   'global.codefreshHost': url,
   'runner.replicasCount': count,
@@ -59,6 +64,19 @@ export const RULES: Readonly<Record<string, Schema>> = {
   replicas: { type: 'integer', minimum: 1 },
   'service.type': oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
   'service.port': { type: 'integer', minimum: 1, maximum: 65_535 },
+  'gitlab.gitlabUrl': url,
+  'gitlab.logLevel': word('debug', 'info', 'warn', 'warning', 'error', 'fatal', 'panic'),
+  'gitlab.logFormat': word('runner', 'text', 'json'),
+  'gitlab.concurrent': whole(1, 100_000),
+  'gitlab.metrics.port': whole(1, 65_535),
+  'gitlab.reports.port': whole(1, 65_535),
+  'windlass-gitlab-runner:gitlabUrl': url,
+  'windlass-gitlab-runner:image': { type: ['object', 'string', 'null'] },
+  'windlass-gitlab-runner:logLevel': word('debug', 'info', 'warn', 'warning', 'error', 'fatal', 'panic'),
+  'windlass-gitlab-runner:logFormat': word('runner', 'text', 'json'),
+  'windlass-gitlab-runner:imagePullPolicy': word('Always', 'IfNotPresent', 'Never'),
+  'windlass-gitlab-runner:concurrent': whole(1, 100_000),
+  'windlass-gitlab-runner:metrics.port': whole(1, 65_535),
 }
 
 /** Maps in which a key that is not known is a mistake. */
@@ -73,6 +91,7 @@ export const STRICT: ReadonlySet<string> = new Set([
   'networkPolicy',
   'runner.starts',
   'runner.policy',
+  'gitlab.reports',
   'podDisruptionBudget',
   'ingress',
   'tls',

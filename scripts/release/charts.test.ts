@@ -17,6 +17,7 @@ test('a packed chart has the digests of its images, and otherwise the values of 
   expect(runtime.image).toMatchObject({ repository: 'windlass/windlass', digest: 'sha256:1111' })
   expect(runtime.runtime.dind.image).toMatchObject({ repository: 'windlass/dind', digest: 'sha256:2222' })
   expect(runtime.runtime.dind.rootless.image).toMatchObject({ repository: 'windlass/dind-rootless', digest: 'sha256:3333' })
+  expect(runtime.gitlab).toMatchObject({ helperDigest: 'sha256:4444' })
   expect(parse(valuesOf('windlass-gitlab-runner'))).toMatchObject({ managerDigest: 'sha256:1111', helperDigest: 'sha256:4444' })
   const source = readFileSync(join(import.meta.dirname, '../../charts/windlass-runtime/values.yaml'), 'utf8')
   expect(valuesOf('windlass-runtime').replaceAll(/'sha256:\d+'/g, "''")).toBe(source)

@@ -25,6 +25,7 @@ const PINS: Readonly<Record<Chart, readonly (readonly [keyof ChartDigests, RegEx
     ['windlass', /(?<=^ {2}repository: windlass\/windlass\n(?: {2}.*\n)*? {2}digest: )''/gm],
     ['dind', /(?<=repository: windlass\/dind, tag: '', digest: )''/g],
     ['dind-rootless', /(?<=repository: windlass\/dind-rootless, tag: '', digest: )''/g],
+    ['gitlab-helper', /(?<=^ {2}helperDigest: )''/gm],
   ],
   'windlass-gitlab-runner': [
     ['windlass', /(?<=^managerDigest: )''/gm],

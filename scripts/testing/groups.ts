@@ -72,9 +72,9 @@ export interface Group {
 const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'image:tools']
 const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'programs', 'registry']
 /** Tests that freeze or kill parts of the cluster, or take its node away. */
-const DRILLS: readonly string[] = ['e2e/runner/drills/cluster.test.ts']
+const DRILLS: readonly string[] = ['e2e/runner/drills/cluster.test.ts', 'e2e/gitlab/chaos/chaos.test.ts']
 /** Tests that need an image that is compiled first. */
-const BUILDS: readonly string[] = ['packages/engine/test/build*.test.ts']
+const BUILDS: readonly string[] = ['packages/engine/test/images/build*.test.ts']
 
 /**
  * In the order in which they begin, as far as their parts are there: the quick ones that find most, then the long ones, so that none of those is
@@ -94,6 +94,7 @@ export const GROUPS: readonly Group[] = [
     include: ['e2e/runner/**/*.test.ts'],
     exclude: DRILLS,
     parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system'],
+    sharesProcess: true,
     mostlyWaits: true,
   },
   {
@@ -107,32 +108,40 @@ export const GROUPS: readonly Group[] = [
     exclude: BUILDS,
     parts: ['docker', ...IMAGES, 'image:pause', 'image:dind-rootless', 'git', 'openssl', 'programs', 'python', 'registry'],
     workers: 2,
+    sharesProcess: true,
   },
   {
     name: 'cluster',
     include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/kube/test/**/*.test.ts'],
     parts: [...CLUSTER, 'image:deploy'],
+    sharesProcess: true,
   },
   {
     name: 'gitlab',
     include: ['e2e/gitlab/**/*.test.ts'],
-    parts: [...CLUSTER, 'image:gitlab-helper', 'helm', 'moto', 'python'],
+    exclude: DRILLS,
+    parts: [...CLUSTER, 'image:gitlab-helper', 'gitea', 'helm', 'moto', 'postgres', 'python'],
+    sharesProcess: true,
     mostlyWaits: true,
   },
   {
     name: 'drills',
     include: DRILLS,
-    parts: [...CLUSTER, 'postgres'],
+    parts: [...CLUSTER, 'image:gitlab-helper', 'postgres'],
     after: ['runner', 'cluster', 'gitlab'],
     mostlyWaits: true,
   },
   {
     name: 'http',
-    include: ['packages/server/test/http/**/*.test.ts', 'packages/{agent,cli,cloud,local,volumes,work}/test/**/*.test.ts'],
+    include: [
+      'packages/server/test/http/**/*.test.ts',
+      'packages/{agent,app-proxy,cli,cloud,local,router,tunnel,volumes,work}/test/**/*.test.ts',
+    ],
     parts: [
       'docker',
       'image:shell',
       'image:tools',
+      'image:gitlab-helper',
       'image:windlass',
       'git',
       'openssl',
@@ -141,6 +150,7 @@ export const GROUPS: readonly Group[] = [
       'python',
       'registry',
       'moto',
+      'system',
     ],
     workers: 2,
     sharesProcess: true,
@@ -157,6 +167,7 @@ export const GROUPS: readonly Group[] = [
     parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'moto', 'programs', 'system'],
     // On a bare machine it would only delay the compiler.
     beside: 'runner',
+    sharesProcess: true,
     mostlyWaits: true,
     // On a machine that is busy with other groups every process would be late, and a late process explains every loss.
     nice: -10,
@@ -167,6 +178,7 @@ export const GROUPS: readonly Group[] = [
     name: 'builds',
     include: BUILDS,
     parts: ['docker', ...IMAGES, 'image:buildkit', 'image:cosign', 'git', 'python', 'registry'],
+    sharesProcess: true,
   },
   {
     name: 'store',
@@ -185,11 +197,14 @@ export const GROUPS: readonly Group[] = [
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
     parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
+    // Each file has its own forge, and waits for it most of the time.
+    workers: 2,
   },
   {
     name: 'web',
     include: ['e2e/web/**/*.test.ts'],
     parts: ['browser', 'web', 'docker', 'image:shell', 'image:tools', 'programs', 'system'],
+    workers: 2,
     sharesProcess: true,
     // Chromium aborts its calls when an interface of the machine comes or goes (ERR_NETWORK_CHANGED), as one does for each container.
     isOnLoopback: true,

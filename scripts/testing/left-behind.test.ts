@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { awaitNothingLeft, leftBehind } from './left-behind.ts'
+import { awaitNothingLeft, leftBehind, newUnnamedImages } from './left-behind.ts'
 
 const before = new Set(['container 1 web nginx', 'image debian:12 aa', 'network 5 bridge'])
 
@@ -18,6 +18,13 @@ test('names new containers, images, volumes, networks, builders and cluster obje
     'volume disk',
   ]
   expect(leftBehind(before, new Set([...before, ...came]), ['windlass/tools:1'])).toEqual(came)
+})
+
+test('finds the new images without a name', () => {
+  const after = new Set([...before, 'image <none>:<none> cc', 'image shell:1 dd', 'volume <none>'])
+  expect(newUnnamedImages(new Set([...before, 'image <none>:<none> bb']), new Set([...after, 'image <none>:<none> bb']))).toEqual(
+    ['cc'],
+  )
 })
 
 test.each(['namespace/going', 'container 2 job shell'])('waits for %s to go', async (thing) => {

@@ -45,6 +45,21 @@ export function leftBehind(before: Things, after: Things, images: readonly strin
   return [...after].filter((thing) => !before.has(thing) && !isOurs(thing) && !isDocker(thing)).toSorted()
 }
 
+/**
+ * Returns the IDs of the new images without a name. Docker's classic builder keeps the image of each instruction of a failed build as its cache, and the
+ * one that two builds share if both are removed at the same time.
+ */
+export function newUnnamedImages(before: Things, after: Things): string[] {
+  const prefix = 'image <none>:<none> '
+  return [...after].filter((thing) => thing.startsWith(prefix) && !before.has(thing)).map((thing) => thing.slice(prefix.length))
+}
+
+/** Removes the cache that Docker's classic builder keeps of a test run. An image that a container uses stays. */
+export async function removeBuilderCache(before: Things, look: () => Promise<Things>): Promise<void> {
+  const ids = newUnnamedImages(before, await look())
+  if (ids.length > 0) await lines('docker', ['rmi', ...ids])
+}
+
 /** Polls until nothing is left, or until the time that a removal may take is over. */
 export async function awaitNothingLeft(
   before: Things,

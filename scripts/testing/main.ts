@@ -8,7 +8,7 @@ import { cpus, homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { GROUPS, type Group } from './groups.ts'
 import { type Job, runLanes } from './lanes.ts'
-import { awaitNothingLeft, lookAround } from './left-behind.ts'
+import { awaitNothingLeft, lookAround, removeBuilderCache } from './left-behind.ts'
 import { type Outcome, readChecks, readGroup } from './outcome.ts'
 import { startPreparing, type Preparation } from './prepare.ts'
 import { endAll, readText, run } from './run.ts'
@@ -110,6 +110,8 @@ function environmentOf(made: Readonly<Record<string, string>>): Record<string, s
     WINDLASS_TEST_IMAGES: images.map((pair) => pair.join('=')).join('\n'),
     // Every server, agent and engine of a test is a process that reads our sources: half of its start is compiling them.
     NODE_COMPILE_CACHE: join(cache, 'compile-cache'),
+    // `kubectl`, `helm` and `docker` end before their garbage matters.
+    GOGC: '400',
   }
 }
 
@@ -187,6 +189,7 @@ async function nothingLeft(before: ReadonlySet<string>, look: () => Promise<Set<
   const from = performance.now()
   const lines = execFileSync('scripts/images', ['--refs'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
   const images = lines.map((line) => line.slice(line.indexOf('=') + 1))
+  await removeBuilderCache(before, look)
   const left = await awaitNothingLeft(before, look, images)
   const failures =
     left.length === 0 ? [] : [`nothing-left-behind: this came with the run and is there still\n    ${left.join('\n    ')}`]

@@ -15,7 +15,7 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
   { part: 'postgres', signs: [/\bstartPostgres\(/, starts('psql')] },
   { part: 'registry', signs: [starts('docker-registry')] },
   { part: 'skopeo', signs: [starts('skopeo')] },
-  { part: 'browser', signs: [/'\/usr\/bin\/chromium'/] },
+  { part: 'browser', signs: [/\/chromium-headless-shell'/] },
   { part: 'node20', signs: [/scripts\/release\/node20/] },
   { part: 'codefresh-cli', signs: [/scripts\/codefresh-cli/] },
   { part: 'programs', signs: [/\/support\/programs\.ts'/, /\bprogramFile\(/] },

@@ -12,7 +12,10 @@ import type { ApiClient } from '@windlass/client'
 import { FeedItem, type Build } from '@windlass/protocol'
 import type { BuildRecord, History } from '../history/history.ts'
 
-/** Returns all builds of the list, newest first, across all pages. */
+/** Limit of a read that is not repeated. A server with many builds on a busy machine takes long for them. Milliseconds. */
+export const ONCE_MS = 120_000
+
+/** Returns all builds of the list, newest first, across all pages. `timeoutMs`: of one page. */
 export async function listBuilds(client: ApiClient, timeoutMs = 5_000): Promise<Build[]> {
   const builds: Build[] = []
   let cursor: string | undefined
@@ -26,7 +29,7 @@ export async function listBuilds(client: ApiClient, timeoutMs = 5_000): Promise<
 
 /** Reads one build completely. */
 export async function collectBuild(client: ApiClient, id: string): Promise<BuildRecord> {
-  const build = await client.builds.get(id)
+  const build = await client.builds.get(id, { timeoutMs: ONCE_MS })
   const feed = await collectFeed(client, id, isFinalBuild(build.status) ? END_MS : QUIET_MS)
   const logs: Record<string, string> = {}
   const keys = new Set(feed.flatMap((item) => (item.kind === 'log' ? [`${item.attempt}/${item.stream}`] : [])))
@@ -80,7 +83,7 @@ async function collectLog(client: ApiClient, id: string, key: string): Promise<B
   const [attempt, ...stream] = key.split('/')
   try {
     const query = { attempt: Number(attempt), stream: stream.join('/') }
-    return await buffer(Readable.from(await client.builds.logBytes(id, { query, timeoutMs: 20_000 })))
+    return await buffer(Readable.from(await client.builds.logBytes(id, { query, timeoutMs: ONCE_MS })))
   } catch (error) {
     if (isFault(error, 'not-found')) return undefined
     throw error

@@ -15,7 +15,7 @@ import { openClient, type ApiClient } from '@windlass/client'
 import type { Build, Transport } from '@windlass/protocol'
 import { startServer, type Timings } from '@windlass/server'
 import type { History, StepShape } from '../history/history.ts'
-import { collectBuild, listBuilds } from './collect.ts'
+import { collectBuild, listBuilds, ONCE_MS } from './collect.ts'
 import { prepare, RUNTIME } from './prepare.ts'
 import { openRecorder, type Recorder } from './recorder.ts'
 import { openRequests, type Requests } from './requests.ts'
@@ -117,10 +117,11 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     async finished(buildId) {
       const until = clock.now() + WAIT_MS
       for (;;) {
-        const build = await client.builds.get(buildId).catch(unlessPassing)
+        // The wake-up of a longer call may be lost with the database.
+        const build = await client.builds.wait(buildId, { query: { timeoutMs: 1_000 } }).catch(unlessPassing)
         if (build !== undefined && isFinalBuild(build.status)) return build
         if (clock.now() > until) throw new Error(`build ${buildId} is still ${build?.status} (${build?.reason})`)
-        await clock.sleep(20)
+        if (build === undefined) await clock.sleep(20)
       }
     },
     async cleaned(buildId) {
@@ -157,7 +158,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     },
     async history() {
       await agent.idle()
-      const builds = await listBuilds(client)
+      const builds = await listBuilds(client, ONCE_MS)
       await Promise.all(builds.filter(({ status }) => isFinalBuild(status)).map(({ id }) => lab.cleaned(id)))
       return {
         seed: script.seed,

@@ -46,6 +46,8 @@ interface Job extends Pick<Parameters<Requests['trigger']>[0], 'key' | 'pipeline
 const MOST_BUILDS = 6
 const LONGEST = 15
 const LONGEST_UNHARMED = 30
+/** Longest pause of the client that continues alone: those of a long plan spread its builds over the faults, which are over by then. Milliseconds. */
+const ALONE_MS = 2_000
 
 /**
  * Starts all builds. Resolves when each of them is known to exist or to be refused, and the cancels are answered. Decisions about approvals wait
@@ -73,7 +75,10 @@ export async function runLoad(options: LoadOptions): Promise<{ decided: Promise<
       clock.monotonic() - begunAt < (isUnharmedAlone(what) ? LONGEST_UNHARMED : LONGEST) * (plan.loadMs ?? 0)
     if (jobs.length === 0 && made < plan.builds * MOST_BUILDS) {
       const what = missing()
-      if (isAllowed(what) && isWanted(what, n)) jobs.push(makeJob(made++))
+      if (isAllowed(what) && isWanted(what, n)) {
+        const job = makeJob(made++)
+        jobs.push(isUnharmedAlone(what) ? { ...job, pauseMs: Math.min(job.pauseMs, ALONE_MS) } : job)
+      }
     }
     return jobs.shift()
   }

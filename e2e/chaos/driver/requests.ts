@@ -65,7 +65,7 @@ export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions
         if (isFault(error) && isAnswer(error) && error.code !== notYet) return { fault: error.code }
         const isEarly = isFault(error) && error.code === notYet
         if (!isEarly) retries += 1
-        await clock.sleep(isEarly ? ASK_AGAIN_MS : 50)
+        await clock.sleep(isEarly ? ASK_AGAIN_MS : RETRY_MS)
       }
     }
     return 'unknown'
@@ -134,6 +134,8 @@ export function openRequests({ client, clock, settleMs, giveUp }: RequestOptions
 /** An approval may be requested late: how long to wait for it while its build is live, and how often to poll. */
 const DECIDE_MS = 3_600_000
 const ASK_AGAIN_MS = 500
+/** Pause before a call whose response was lost is repeated. */
+const RETRY_MS = 200
 
 /** A final refusal. A conflict means that the first call with the same key is still in progress. */
 function isAnswer(error: Fault): boolean {

@@ -19,6 +19,8 @@ export const RETAIN_MS = 300
 const READ_AT = 0.5
 const AT_ONCE = 8
 export interface RetentionWatch {
+  /** Counters of the report so far: the builds that were read by their states, and the builds that were removed. */
+  counts(): Record<string, number>
   /** Resolves when every ended build is read, or was not read in time. */
   readAll(): Promise<void>
   /** Returns the builds that were read, and what was deleted. */
@@ -86,6 +88,12 @@ class Watch implements RetentionWatch {
       this.#gaps.some(({ from, to }) => from <= endedAt && to - Math.max(from, at) >= this.#limits.buildMs)
     const unseen = operations.filter(({ buildId }) => buildId !== undefined && !this.#seen.has(buildId))
     return unseen.filter(isExcused).flatMap(({ buildId }) => buildId ?? [])
+  }
+
+  counts(): Record<string, number> {
+    const counts: Record<string, number> = { success: 0, 'removed builds': this.#removed.size }
+    for (const { status } of this.#records.values()) counts[status] = (counts[status] ?? 0) + 1
+    return counts
   }
 
   async readAll(): Promise<void> {

@@ -16,7 +16,7 @@ import { countUnharmed } from '../history/check-progress.ts'
 import type { Harm, History, Limits, Violation } from '../history/history.ts'
 import { checkInvariants } from '../history/invariants.ts'
 import type { Child } from '../processes/child.ts'
-import { collectBuild, listBuilds, readTexts } from './collect.ts'
+import { collectBuild, listBuilds, ONCE_MS, readTexts } from './collect.ts'
 import { noKills, runKills, superviseCalm, type KillPlan, type Mortal } from './kills.ts'
 import { isUnharmedAlone, runLoad, SECRETS } from './load.ts'
 import { runOutages, type OutagePlan } from './outages.ts'
@@ -107,8 +107,10 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const network = stack.use(await openTcpProxy({ targets: () => ports, random: random.fork('network') }))
   const weather = { http: CALM_HTTP as (call: Call, random: Random) => Verdict }
   const httpRandom = random.fork('http')
-  const http = stack.use(await openHttpProxy({ target: () => network, decide: (call) => weather.http(call, httpRandom) }))
-  const shown = `http://127.0.0.1:${http.port}`
+  const decide = (call: Call): Verdict => weather.http(call, httpRandom)
+  // It reads every call of the run, so a run without its faults does without it.
+  const http = plan.http === undefined ? undefined : stack.use(await openHttpProxy({ target: () => network, decide }))
+  const shown = `http://127.0.0.1:${(http ?? network).port}`
   const servers = await startServers({ ...plan, folder, advertisedUrl: shown, ...defined({ program: plan.upgrades?.from }) })
   stack.defer(async () => void (await Promise.all(servers.map((server) => server.child.kill()))))
   const ports = servers.map(({ port }) => port)
@@ -173,8 +175,9 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     const { framesAhead } = recorder
     const faults: Record<string, number> = {
       ...kills,
-      ...countFaults(network.counts, http.counts),
+      ...countFaults(network.counts, http?.counts),
       ...outages,
+      ...retained?.counts(),
       unharmed,
       framesAhead,
     }
@@ -198,7 +201,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   await breaking
   const calmAt = clock.now()
   const supervising = superviseCalm({ ...processes, signal: over.signal })
-  await settle(admin)
+  await settle(watch)
   await retained?.readAll()
   giveUp.abort()
   await decided
@@ -234,7 +237,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     ...kills,
     ...outages,
     ...countBuilds(history),
-    ...countFaults(network.counts, http.counts),
+    ...countFaults(network.counts, http?.counts),
     retriedRequests: requests.retries,
     framesAhead: recorder.framesAhead,
     children: requests.operations.filter((operation) => operation.kind === 'trigger' && operation.isChild === true).length,
@@ -257,7 +260,7 @@ async function keep(history: History, folder: string): Promise<void> {
 }
 
 async function collectAll(client: ApiClient): Promise<History['builds']> {
-  const all = await listBuilds(client)
+  const all = await listBuilds(client, ONCE_MS)
   const records: History['builds'][number][] = []
   const queue = [...all]
   const worker = async (): Promise<void> => {
@@ -274,7 +277,7 @@ function countBuilds(history: History): Record<string, number> {
   return counts
 }
 
-function countFaults(network: Record<string, number>, http: Record<string, number>): Record<string, number> {
+function countFaults(network: Record<string, number>, http: Record<string, number> = {}): Record<string, number> {
   return {
     drops: network['drops'] ?? 0,
     delays: network['delays'] ?? 0,

@@ -17,7 +17,7 @@ export interface Watch {
   builds: readonly Build[]
 }
 
-/** Lists all builds a few times a second. A failed request (the server is down) is not an observation. */
+/** Lists all builds twice a second. A failed request (the server is down) is not an observation. */
 export async function watchBuilds(client: ApiClient, watch: Watch, signal: AbortSignal): Promise<void> {
   const { sightings, looks } = watch
   const last = new Map<string, string>()
@@ -38,15 +38,19 @@ export async function watchBuilds(client: ApiClient, watch: Watch, signal: Abort
   }
 }
 
-/** Waits until every build is final, or until nothing changes anymore. The checker then reports the builds that are not final. */
-export async function settle(client: ApiClient): Promise<void> {
+/**
+ * Waits until every build is final in a list of `watchBuilds` that was asked for from now on, or until nothing changes anymore. The checker then reports the
+ * builds that are not final.
+ */
+export async function settle(watch: Watch): Promise<void> {
+  const from = clock.now()
   const progress = watchProgress()
   for (;;) {
-    const builds = await listBuilds(client).catch(() => undefined)
-    if (builds?.every(({ status }) => isFinalBuild(status)) === true) return
-    const states = builds?.map(({ id, status, reason, attempt }) => `${id} ${status} ${reason} ${attempt}`).join()
+    const isCurrent = (watch.looks.at(-1) ?? 0) >= from
+    if (isCurrent && watch.builds.every(({ status }) => isFinalBuild(status))) return
+    const states = watch.builds.map(({ id, status, reason, attempt }) => `${id} ${status} ${reason} ${attempt}`).join()
     if (progress.isStuck(states)) return
-    await clock.sleep(200)
+    await clock.sleep(LOOK_MS)
   }
 }
 

@@ -7,12 +7,12 @@ export const DEADLINE_GRACE_MS = 60_000
 /**
  * The pause between two observations of all builds. If observations are recorded, a deadline is a number of them, which is the time of the servers.
  */
-export const LOOK_MS = 250
+export const LOOK_MS = 500
 /**
  * A build that waits for this many consecutive observations must have a reason. Observations are responses of the server: on a busy machine its
  * responses and the passes of its scheduler are equally late.
  */
-export const SILENT_LOOKS = 10
+export const SILENT_LOOKS = 6
 
 /** 1: an accepted trigger has one build, a refused trigger has none, and no trigger has an unknown outcome. */
 export function* checkTriggers(history: History): Generator<Violation> {

@@ -51,41 +51,27 @@ function binding(kind: string, role: { kind: string; name: string }): object {
   }
 }
 
-const Kubeconfig = z.object({
-  clusters: z.array(z.object({ cluster: z.object({ server: z.string(), 'certificate-authority-data': z.string() }) })).min(1),
-})
-
 /** Writes the file of a runtime in the second namespace, as an installer does. */
 async function addRuntimeFile(name: string, host?: string): Promise<void> {
-  const { cluster } = installation
-  const admin = Kubeconfig.parse(JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json')))
-  const reach = admin.clusters[0]?.cluster
-  const token = (await cluster.kubectl('--namespace', AWAY, 'create', 'token', 'windlass-agent', '--duration=1h')).trim()
-  const crt = Buffer.from(reach?.['certificate-authority-data'] ?? '', 'base64').toString('utf8')
-  const text = JSON.stringify({ type: 'runtime', name, host: host ?? reach?.server, token, crt })
+  const { kube, access } = installation.cluster
+  const { token } = await kube.issueToken({ kind: 'ServiceAccount', namespace: AWAY, name: 'windlass-agent' }, 3_600)
+  const text = JSON.stringify({ type: 'runtime', name, host: host ?? access.server, token, crt: access.ca })
   await writeFile(join(dir, `${name.replaceAll(/[/@:]/g, '.')}.runtime.yaml`), text)
 }
 
 async function applyRuntime(name: string, agent: string): Promise<void> {
   const spec = {
-    type: 'kubernetes',
-    agent,
     runtimeScheduler: { cluster: { namespace: AWAY } },
     dockerDaemonScheduler: { pvcs: { dind: { storageClassName: `dind-${AWAY}` } } },
   }
-  const path = await installation.file('runtime.json', JSON.stringify({ kind: 'runtime', metadata: { name }, spec }))
-  await succeed('apply', '-f', path)
+  await installation.client.runtimes.put(name, { name, type: 'kubernetes', agent, spec })
 }
 
-async function succeed(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await installation.windlass(...args)
-  expect(code, stderr).toBe(0)
-  return stdout.trim()
-}
-
-async function start(name: string, runtime: string, command: string): Promise<string> {
-  const document = `version: '1.0'\nsteps:\n  work:\n    image: ${installation.images['TOOLS_IMAGE']}\n    commands:\n      - ${command}\n`
-  return succeed('run', '-f', await installation.file(`${name}.yml`, document), '--runtime', runtime, '--detach')
+/** Starts a build of one step and returns its id. */
+async function start(runtime: string, command: string): Promise<string> {
+  const steps = { work: { image: installation.images['TOOLS_IMAGE'], commands: [command] } }
+  const { id } = await installation.client.builds.create({ document: JSON.stringify({ version: '1.0', steps }), runtime })
+  return id
 }
 
 const Build = z.object({
@@ -109,7 +95,7 @@ const isFinal = ({ status }: { status: string }): boolean => ['success', 'error'
 
 test('one agent serves runtimes of several clusters, picks up new ones while it runs, and is not blocked by an unreachable one (R144, R146)', async () => {
   const [near, late, gone] = [`near/${AWAY}`, `late/${AWAY}`, `gone/${AWAY}`]
-  const token = await succeed('create', 'agent', 'many', '--runtime', near)
+  const { token } = await installation.client.agents.create({ name: 'many', runtimes: [near] })
   for (const name of [near, late, gone]) await applyRuntime(name, 'many')
   await addRuntimeFile(near)
   await addRuntimeFile(gone, 'https://127.0.0.1:1')
@@ -124,18 +110,26 @@ test('one agent serves runtimes of several clusters, picks up new ones while it 
   await eventually('the agent is ready', async () =>
     (await fetch(`${agent.health}/readyz`).catch(() => undefined))?.ok === true ? true : undefined,
   )
-  const stuck = await start('stuck', gone, 'echo never')
-  const fine = await start('fine', near, 'echo fine')
+  const stuck = await start(gone, 'echo never')
+  const fine = await start(near, 'echo fine')
   expect(await buildThat(fine, isFinal), agent.log().slice(-2_000)).toMatchObject({ status: 'success', attempt: 1 })
   expect(isFinal(await installation.client.builds.get(stuck))).toBe(false)
   await addRuntimeFile(late)
   await eventually('the new runtime', async () => (agent.log().includes(`"runtime":"${late}"`) ? true : undefined))
-  const second = await start('second', late, 'echo late')
+  const second = await start(late, 'echo late')
   expect(await buildThat(second, isFinal), agent.log().slice(-2_000)).toMatchObject({ status: 'success', attempt: 1 })
-  await succeed('terminate', stuck)
+  await installation.client.builds.terminate(stuck)
+  // No other agent removes what is left there.
+  await eventually('the pods of its builds are gone', async () => ((await away()).length === 0 ? true : undefined))
   await rm(dir, { recursive: true })
   await mkdir(dir)
 })
+
+/** Returns the names of the pods and then of the claims in the second namespace. */
+async function away(labels?: string): Promise<string[]> {
+  const kinds = ['Pod', 'PersistentVolumeClaim'] as const
+  return (await Promise.all(kinds.map((kind) => installation.cluster.names({ kind, namespace: AWAY, labels })))).flat()
+}
 
 let count = 0
 
@@ -203,14 +197,7 @@ test('tasks of protocol v1 create and remove objects of a real cluster with only
   }
   const create = [task('CreatePod', pod('engine')), task('CreatePod', pod('dind')), task('CreatePvc', claim)]
   expect(await play(platform, agent, ...create)).toEqual(['Success', 'Success', 'Success'])
-  const list = ['get', 'pods,persistentvolumeclaims', '--selector', `workflow=${workflow}`, '--output', 'name']
-  const names = await installation.cluster.kubectl('--namespace', AWAY, ...list)
-  expect(
-    names
-      .split('\n')
-      .filter((name) => name !== '')
-      .toSorted(),
-  ).toEqual(['persistentvolumeclaim/pvc-dind', 'pod/dind', 'pod/engine'])
+  expect(await away(`workflow=${workflow}`)).toEqual(['dind', 'engine', 'pvc-dind'])
   // The same again, as after a lost report.
   expect(await play(platform, agent, task('CreatePod', pod('engine')), task('CreatePvc', claim))).toEqual(['Success', 'Success'])
   const refs = [
@@ -221,10 +208,7 @@ test('tasks of protocol v1 create and remove objects of a real cluster with only
   const remove = refs.map((ref) => task('DeletePod', ref))
   const statuses = await play(platform, agent, task('DeletePvc', { Name: 'pvc-dind', Namespace: AWAY }), ...remove)
   expect(statuses).toEqual(['Success', 'Success', 'Success', 'Success'])
-  await eventually('all are gone', async () => {
-    const left = await installation.cluster.kubectl('--namespace', AWAY, 'get', 'pods,persistentvolumeclaims', '--output', 'name')
-    return left.trim() === '' ? true : undefined
-  })
+  await eventually('all are gone', async () => ((await away()).length === 0 ? true : undefined))
 })
 
 test('of two replicas of protocol v1 with one Lease, the standby takes over when the active one is killed', async () => {
@@ -248,11 +232,15 @@ test('of two replicas of protocol v1 with one Lease, the standby takes over when
   await eventually('the second one polls', async () => (platform.polls.length > before ? true : undefined))
 })
 
+const Phase = z.object({ status: z.object({ phase: z.string() }) })
+
 test('an agent reports after kill -9 what happened to an attempt meanwhile', async () => {
-  const id = await start('lost', HOME, 'sleep 8')
+  // Long enough for the agent and the pod to be ended on a busy machine.
+  const id = await start(HOME, 'sleep 25')
   const pod = `engine-${id}`
-  const phase = async (): Promise<string> =>
-    installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.phase}').catch(() => '')
+  const { kube } = installation.cluster
+  const phase = async (): Promise<string | undefined> =>
+    Phase.safeParse(await kube.find({ kind: 'Pod', namespace: HOME, name: pod })).data?.status.phase
   await eventually('the engine runs', async () => ((await phase()) === 'Running' ? true : undefined))
   await buildThat(id, ({ status }) => status === 'running')
   await installation.agent.kill9()

@@ -1,6 +1,6 @@
 /** The cleaner jobs against a real API server: cloud disks that were unused for long, and leftovers of builds. */
 import { silentLog, systemClock, type Clock } from '@windlass/kit'
-import { openKube, readKubeconfig, type Kube } from '@windlass/kube'
+import type { Kube } from '@windlass/kube'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { removeLeftovers } from '../../../packages/volumes/src/cleaner/leftovers.ts'
@@ -18,17 +18,17 @@ let cluster: Cluster
 let kube: Kube
 beforeAll(async () => {
   cluster = await startCluster()
-  kube = openKube({ access: await readKubeconfig(cluster.kubeconfig), log: silentLog })
+  kube = cluster.kube
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } })
 })
 afterEach(async () => {
-  await cluster.kubectl('--namespace', NAMESPACE, 'delete', 'persistentvolumeclaims,pods', '--all', '--grace-period=0', '--force')
-  await cluster.kubectl('delete', 'persistentvolumes', '--selector', `test=${NAMESPACE}`)
+  await cluster.clear({ kind: 'Pod', namespace: NAMESPACE }, { graceSeconds: 0 })
+  await cluster.clear({ kind: 'PersistentVolumeClaim', namespace: NAMESPACE })
+  await cluster.clear({ kind: 'PersistentVolume', labels: `test=${NAMESPACE}` })
 })
-afterAll(async () => {
-  await cluster.kubectl('delete', 'namespace', NAMESPACE, '--wait=false')
-  kube.close()
-})
+afterAll(() => kube.delete({ kind: 'Namespace', name: NAMESPACE }))
+
+const Phase = z.object({ status: z.object({ phase: z.string() }) })
 
 interface DiskOptions {
   readonly usedDaysAgo: number
@@ -62,8 +62,8 @@ async function addDisk(name: string, { usedDaysAgo, mounts = 9, annotations = {}
   })
   const wanted = claim === undefined ? 'Released' : 'Bound'
   await eventually(`the volume is ${wanted}`, async () => {
-    const path = 'jsonpath={.status.phase}'
-    return (await cluster.kubectl('get', 'persistentvolume', `${NAMESPACE}-${name}`, '--output', path)) === wanted || undefined
+    const volume = await kube.find({ kind: 'PersistentVolume', name: `${NAMESPACE}-${name}` })
+    return Phase.safeParse(volume).data?.status.phase === wanted || undefined
   })
 }
 
@@ -74,17 +74,15 @@ async function addClaim(name: string, labels: Record<string, string> = {}): Prom
   return { name, uid: made.uid ?? '' }
 }
 
-const Policies = z.object({
-  items: z.array(
-    z.object({ metadata: z.object({ name: z.string() }), spec: z.object({ persistentVolumeReclaimPolicy: z.string() }) }),
-  ),
+const Policy = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: z.object({ persistentVolumeReclaimPolicy: z.string() }),
 })
 
 /** Returns the names of the disks whose removal was requested, without their common prefix. */
 async function doomed(): Promise<string[]> {
-  const text = await cluster.kubectl('get', 'persistentvolumes', '--selector', `test=${NAMESPACE}`, '--output', 'json')
-  const { items } = Policies.parse(JSON.parse(text))
-  const gone = items.filter(({ spec }) => spec.persistentVolumeReclaimPolicy === 'Delete')
+  const volumes = await kube.list({ kind: 'PersistentVolume', labels: `test=${NAMESPACE}` })
+  const gone = volumes.map((volume) => Policy.parse(volume)).filter(({ spec }) => spec.persistentVolumeReclaimPolicy === 'Delete')
   return gone.map(({ metadata }) => metadata.name.slice(NAMESPACE.length + 1)).toSorted()
 }
 
@@ -170,6 +168,5 @@ test('removes an old daemon without engine and an old claim without daemon, and 
     return removed.length > 0 ? removed : undefined
   })
   expect(claims).toEqual(['forgotten'])
-  const left = await cluster.kubectl('--namespace', NAMESPACE, 'get', 'pods', '--output', 'name')
-  expect(left.split('\n').toSorted()).toEqual(['pod/dind-whole', 'pod/runtime-whole'])
+  expect(await cluster.names({ kind: 'Pod', namespace: NAMESPACE })).toEqual(['dind-whole', 'runtime-whole'])
 })

@@ -30,32 +30,23 @@ afterAll(async () => {
 
 /** Sets the settings of the daemons of the following builds. */
 async function setVariables(envVars: Record<string, string>): Promise<void> {
-  const spec = {
+  await installation.putRuntime(NAMESPACE, {
     runtimeScheduler: { cluster: { namespace: NAMESPACE } },
     dockerDaemonScheduler: { envVars, pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${NAMESPACE}` } } },
-  }
-  const runtime = {
-    kind: 'runtime',
-    metadata: { name: NAMESPACE },
-    spec: { type: 'kubernetes', agent: 'one-node', isDefault: true, ...spec },
-  }
-  const { code, stderr } = await installation.windlass('apply', '-f', await installation.file('rt.yml', JSON.stringify(runtime)))
-  expect(code, stderr).toBe(0)
+  })
 }
 
-const Final = z.object({ status: z.string(), steps: z.array(z.object({ name: z.string(), status: z.string() })) })
+const Ready = z.object({ status: z.object({ containerStatuses: z.array(z.object({ ready: z.boolean() })) }) })
 const tools = (): string => installation.images['TOOLS_IMAGE'] ?? ''
 
 /** Runs a build of one step. Resolves when its pods are gone. */
-async function build(name: string, commands: readonly string[]): Promise<{ status: string; log: string }> {
-  const step = { image: tools(), commands }
-  const file = await installation.file(`${name}.yml`, JSON.stringify({ version: '1.0', steps: { work: step } }))
-  const { stdout, stderr } = await installation.windlass('run', '-f', file, '--output', 'json')
-  expect(stdout, stderr).not.toBe('')
+async function build(commands: readonly string[]): Promise<{ status: string; log: string }> {
+  const steps = { work: { image: tools(), commands } }
+  const ended = await installation.run({ document: JSON.stringify({ version: '1.0', steps }) })
   const isGone = async (): Promise<true | undefined> =>
-    (await installation.kubectl('get', 'pods,persistentvolumeclaims', '--output', 'name')) === '' ? true : undefined
+    [...(await installation.names('Pod')), ...(await installation.names('PersistentVolumeClaim'))].length === 0 ? true : undefined
   await eventually('the pods of the build are gone', isGone, TIMEOUT_MS)
-  return { status: Final.parse(JSON.parse(stdout)).status, log: stderr }
+  return { status: ended.build.status, log: ended.log }
 }
 
 /** Returns a path on the only disk. */
@@ -73,9 +64,8 @@ const noted = async (name: string): Promise<string> => (await readFile(await onD
 
 async function dindPod(): Promise<string> {
   const find = async (): Promise<string | undefined> => {
-    const path = '{.items[?(@.status.containerStatuses[0].ready==true)].metadata.name}'
-    const name = await installation.kubectl('get', 'pods', '--selector', 'app=dind', '--output', `jsonpath=${path}`)
-    return name === '' ? undefined : name
+    const pods = await installation.cluster.kube.list({ kind: 'Pod', namespace: NAMESPACE, labels: 'app=dind' })
+    return pods.find((pod) => Ready.safeParse(pod).data?.status.containerStatuses[0]?.ready === true)?.metadata.name
   }
   return eventually('the pod of the daemon is ready', find, TIMEOUT_MS)
 }
@@ -86,18 +76,20 @@ test('cleans a disk after the configured number of builds, and not before (R101,
     'tar --create --files-from /dev/null | docker import - stale:1',
     `docker create --name forgotten ${tools()} true`,
   ]
-  expect(await build('leaves', leave)).toMatchObject({ status: 'success' })
+  expect(await build(leave)).toMatchObject({ status: 'success' })
   const first = await noted('last_cleaned_pod')
   expect(await noted('pods')).toMatch(new RegExp(`^${first} \\d+$`))
-  expect(
-    await build('second', ['docker ps --all --quiet --filter name=forgotten | wc -l', 'docker volume inspect stale']),
-  ).toMatchObject({
+  expect(await build(['docker ps --all --quiet --filter name=forgotten | wc -l', 'docker volume inspect stale'])).toMatchObject({
     status: 'success',
   })
   expect(await noted('last_cleaned_pod')).toBe(first)
   expect(await exists(await onDisk('volumes', 'stale'))).toBe(true)
 
-  const running = build('third', ['docker image inspect stale:1', 'sleep 3'])
+  const running = build([
+    'docker image inspect stale:1',
+    'echo ready > /codefresh/volume/inspected',
+    'until test -e /codefresh/volume/followed; do sleep 0.5; done',
+  ])
   const pod = await dindPod()
   const follow = spawn('kubectl', [
     '--kubeconfig',
@@ -110,13 +102,14 @@ test('cleans a disk after the configured number of builds, and not before (R101,
   ])
   let log = ''
   follow.stdout.on('data', (chunk: Buffer) => (log += chunk.toString('utf8')))
+  const shared = await eventually('the step has inspected the image', () => sharedVolume('inspected'), TIMEOUT_MS)
+  await eventually('the log of the daemon is followed', async () => (log === '' ? undefined : true))
+  await writeFile(join(shared, 'followed'), '')
   expect(await running).toMatchObject({ status: 'success' })
   expect(await noted('last_cleaned_pod')).toBe(pod)
   expect(await exists(await onDisk('volumes', 'stale'))).toBe(false)
-  await eventually(
-    'the log of the daemon tells it',
-    async () => (/clean: cleaned with \d+ removals/.test(log) ? true : undefined),
-    10_000,
+  await eventually('the log of the daemon tells it', async () =>
+    /clean: cleaned with \d+ removals/.test(log) ? true : undefined,
   )
   // The last log lines of a deleted pod may be missing.
   expect(log.slice(0, log.indexOf('clean: cleaned'))).not.toContain("Processing signal 'terminated'")
@@ -125,12 +118,12 @@ test('cleans a disk after the configured number of builds, and not before (R101,
 
 test('removes during the next build what a clean-up had no time for', async () => {
   await setVariables({ CLEAN_PERIOD_BUILDS: '1', VOLUMES_RETAIN_PERIOD: '1', CLEAN_BUDGET_SECONDS: '0' })
-  expect(await build('late', ['docker volume create late', 'sleep 3'])).toMatchObject({ status: 'success' })
+  expect(await build(['docker volume create late', 'sleep 3'])).toMatchObject({ status: 'success' })
   const before = await noted('last_cleaned_pod')
   // Moved when the time is over, or when the next build starts.
   expect(await noted('left-over').catch(() => noted('to-remove'))).toContain('volume late')
   expect(await exists(await onDisk('volumes', 'late'))).toBe(true)
-  expect(await build('goes-on', ['while docker volume inspect late >/dev/null 2>&1; do sleep 0.5; done'])).toMatchObject({
+  expect(await build(['while docker volume inspect late >/dev/null 2>&1; do sleep 0.5; done'])).toMatchObject({
     status: 'success',
   })
   expect(await noted('last_cleaned_pod')).not.toBe(before)
@@ -138,7 +131,7 @@ test('removes during the next build what a clean-up had no time for', async () =
 
 test('cleans a disk that is more than 90 % full during a build around the running step (R102, R249, V18)', async () => {
   await setVariables({ IMAGE_RETAIN_PERIOD: '1', VOLUMES_RETAIN_PERIOD: '1' })
-  const running = build('fills', [
+  const running = build([
     'docker volume create big',
     `docker run --name ended ${tools()} true`,
     `docker run --name kept --detach ${tools()} sleep 600`,
@@ -149,11 +142,15 @@ test('cleans a disk that is more than 90 % full during a build around the runnin
     'echo survived',
   ])
   const pod = await dindPod()
-  const shared = await eventually('the step has left something behind', sharedVolume, TIMEOUT_MS)
+  const shared = await eventually('the step has left something behind', () => sharedVolume('ready'), TIMEOUT_MS)
   await disk.fillTo(0.92, await onDisk('volumes', 'big', '_data', 'fill'))
   const address = await installation.kubectl('get', 'pod', pod, '--output', 'jsonpath={.status.podIP}')
   const readMetrics = async (): Promise<string | undefined> => {
-    const text = await (await fetch(`http://${address}:9100/metrics`)).text()
+    // The daemon of a pod that is ready may listen a moment later.
+    const text = await fetch(`http://${address}:9100/metrics`).then(
+      (answer) => answer.text(),
+      () => '',
+    )
     return /agent_actions_volumes\{.*\} [1-9]/.test(text) ? text : undefined
   }
   const metrics = await eventually('the metrics tell of the clean-up', readMetrics, TIMEOUT_MS)
@@ -170,24 +167,24 @@ test('cleans a disk that is more than 90 % full during a build around the runnin
 
 test('makes room for a build on a disk that is completely full', async () => {
   await setVariables({ CLEAN_DOCKER: 'false' })
-  expect(await build('junk', ['docker volume create junk'])).toMatchObject({ status: 'success' })
+  expect(await build(['docker volume create junk'])).toMatchObject({ status: 'success' })
   await disk.fillTo(0.99, await onDisk('volumes', 'junk', '_data', 'fill'))
   const rest = await onDisk('volumes', 'junk', '_data', 'rest')
   const fill = async (): Promise<never> => {
     for (;;) await appendFile(rest, Buffer.alloc(65_536), { flush: true })
   }
   await expect(fill()).rejects.toThrow('ENOSPC')
-  const { status, log } = await build('fits', ['echo there is room'])
+  const { status, log } = await build(['echo there is room'])
   expect(status, log).toBe('success')
   expect(await exists(rest)).toBe(false)
 })
 
-/** Returns the folder of the volume to which the step has written `ready`. */
-async function sharedVolume(): Promise<string | undefined> {
+/** Returns the folder of the volume to which the step has written the file. */
+async function sharedVolume(file: string): Promise<string | undefined> {
   // A daemon that has just started on an empty disk has not created the folder yet.
   for (const name of await readdir(await onDisk('volumes')).catch(() => [])) {
     const folder = await onDisk('volumes', name, '_data')
-    if (await exists(join(folder, 'ready'))) return folder
+    if (await exists(join(folder, file))) return folder
   }
   return undefined
 }

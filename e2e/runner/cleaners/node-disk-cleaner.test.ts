@@ -4,8 +4,9 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defined, silentLog, systemClock } from '@windlass/kit'
-import { openKube, readKubeconfig, type Kube } from '@windlass/kube'
+import type { Kube } from '@windlass/kube'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { nodeDiskCleanerConfig } from '../../../packages/volumes/src/node-disk-cleaner/config.ts'
 import { runCycle } from '../../../packages/volumes/src/node-disk-cleaner/cycle.ts'
 import { type Cluster, startCluster } from '../../support/cluster.ts'
@@ -21,10 +22,9 @@ const DAY = 86_400
 let cluster: Cluster
 let kube: Kube
 let disk: LoopDisk
-const claims: string[] = []
 beforeAll(async () => {
   cluster = await startCluster()
-  kube = openKube({ access: await readKubeconfig(cluster.kubeconfig), log: silentLog })
+  kube = cluster.kube
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } })
 })
 beforeEach(async () => {
@@ -32,13 +32,12 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await disk.close()
-  for (const claim of claims.splice(0)) await cluster.kubectl('--namespace', NAMESPACE, 'delete', 'persistentvolumeclaim', claim)
-  await cluster.kubectl('delete', 'persistentvolumes', '--selector', `test=${NAMESPACE}`)
+  await cluster.clear({ kind: 'PersistentVolumeClaim', namespace: NAMESPACE })
+  await cluster.clear({ kind: 'PersistentVolume', labels: `test=${NAMESPACE}` })
 })
-afterAll(async () => {
-  await cluster.kubectl('delete', 'namespace', NAMESPACE, '--wait=false')
-  kube.close()
-})
+afterAll(() => kube.delete({ kind: 'Namespace', name: NAMESPACE }))
+
+const Phase = z.object({ status: z.object({ phase: z.string() }) })
 
 interface DiskOptions {
   readonly usedDaysAgo: number
@@ -81,15 +80,14 @@ async function addDisk(name: string, options: DiskOptions): Promise<string> {
   })
   // Waits for the changes that Kubernetes writes on a new volume, so that they do not conflict with a check.
   await eventually('the volume has a phase', async () => {
-    const phase = await cluster.kubectl('get', 'persistentvolume', volume, '--output', 'jsonpath={.status.phase}')
-    return phase === '' || phase === 'Pending' ? undefined : true
+    const phase = Phase.safeParse(await kube.find({ kind: 'PersistentVolume', name: volume })).data?.status.phase
+    return phase === undefined || phase === 'Pending' ? undefined : true
   })
   return volume
 }
 
 /** Creates a claim and returns the reference for a volume. */
 async function addClaim(name: string): Promise<object> {
-  claims.push(name)
   const spec = { storageClassName: NAMESPACE, accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
   const created = await kube.apply(
     { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: NAMESPACE }, spec },
@@ -106,7 +104,7 @@ function settings(more: Record<string, string> = {}): Parameters<typeof runCycle
 const folders = async (): Promise<string[]> =>
   (await readdir(disk.path)).filter((name) => name !== 'lost+found' && name !== 'fill').toSorted()
 const volumes = async (): Promise<string> =>
-  cluster.kubectl('get', 'persistentvolumes', '--selector', `test=${NAMESPACE}`, '--output', 'name')
+  (await cluster.names({ kind: 'PersistentVolume', labels: `test=${NAMESPACE}` })).join()
 
 test('removes nothing at 79 % of the space, and at 80 % the least recently used disk with its volume (R116, R118, V10)', async () => {
   for (const [name, days] of [
@@ -243,6 +241,21 @@ test('does not follow links that builds leave, and finishes an interrupted remov
   await rm(outside, { recursive: true })
 })
 
+test('a check that runs removes nothing more once removals are paused (R119)', async () => {
+  for (const days of [1, 2]) await addDisk(`d${days}`, { usedDaysAgo: days })
+  await disk.fillTo(0.9, join(disk.path, 'fill'))
+  let isPaused = false
+  const pausing: Pick<Kube, 'list'> = {
+    list(...args) {
+      isPaused = true
+      return kube.list(...args)
+    },
+  }
+  const options = { ...settings(), kube: Object.assign(Object.create(kube), pausing), isPaused: () => isPaused }
+  expect(await runCycle(options)).toBe(0)
+  expect(await folders()).toEqual(['vol-d1', 'vol-d2'])
+})
+
 test('serves metrics of its disks, and SIGUSR2 pauses and resumes it (R119)', async () => {
   await addDisk('old', { usedDaysAgo: 3 })
   const port = await freePort()
@@ -259,7 +272,7 @@ test('serves metrics of its disks, and SIGUSR2 pauses and resumes it (R119)', as
     ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok === true,
   })
   const untilLogged = (line: string): Promise<true> =>
-    eventually(line, async () => (cleaner.log().includes(line) ? true : undefined), 20_000)
+    eventually(line, async () => (cleaner.log().includes(line) ? true : undefined))
   try {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     expect(metrics).toContain(`mounts_count{node_name="${NODE}",volume_path="${disk.path}/vol-old",backend_type="local"} 2`)

@@ -27,6 +27,8 @@ const CONTEXT = `node-${process.pid}`
 const AGENT = `${CONTEXT}_${FIRST}`
 const RUNTIME = `${CONTEXT}/${FIRST}`
 const ENTER = '\r'
+/** Helm alone may wait 300 s. Shorter than the limit of a test, so that the output of a command that hangs is shown. Milliseconds. */
+const COMMAND_MS = 540_000
 
 let cluster: Cluster
 let server: Service
@@ -39,7 +41,7 @@ let agentId = ''
 
 type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string; readonly all: string }
 async function windlass(...args: string[]): Promise<Finished> {
-  const child = spawn(WINDLASS, args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 })
+  const child = spawn(WINDLASS, args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: COMMAND_MS })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')))
@@ -162,7 +164,8 @@ test('the wizard continues where it stopped when it is killed and called again (
   wizard.type(ENTER)
   await wizard.says('Continue?')
   wizard.type(ENTER)
-  await wizard.says('✓ Register the agent')
+  // It tests the cluster with a pod before, which may take two minutes.
+  await wizard.says('✓ Register the agent', 180_000)
   wizard.kill9()
   expect(await wizard.ended).not.toBe(0)
   expect(wizard.shown()).toMatch(/rights: all \d+ permissions are granted/)
@@ -346,7 +349,7 @@ test('the monitor is installed and removed separately (R170)', async () => {
       const known = (await monitors.list()).items.some(({ cluster: name, status }) => name === CONTEXT && status === 'online')
       return known && (await monitors.objects(CONTEXT)).items.length > 0 ? true : undefined
     },
-    120_000,
+    180_000,
   )
   expect((await succeed('uninstall', 'monitor', ...at)).stdout).toBe('The monitor was removed\n')
   const left = await cluster.kubectl('--namespace', FIRST, 'get', 'deployments', '--output', 'name')
@@ -508,7 +511,7 @@ test('a Runner that the Codefresh CLI installed continues in the chart with its 
       const found = await agents.get('moved')
       return found.status === 'online' ? found : undefined
     },
-    120_000,
+    180_000,
   )
   expect(online).toMatchObject({ id: agent.id, runtimes: [runtime] })
   expect(await runtimes.get(runtime)).toMatchObject({ version: 1, spec: { description: 'edited by hand' } })

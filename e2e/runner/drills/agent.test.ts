@@ -13,11 +13,12 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 const podsOf = (id: string): Promise<string[]> => stage.pods(id)
 
 test('a build has two pods named after its id, and neither is left at the end (R077)', async () => {
-  const id = await stage.trigger([{ name: 'short', lines: 10, pauseMs: 100 }])
+  // Long enough for its pods to be listed on a busy machine.
+  const id = await stage.trigger([{ name: 'count', lines: 150, pauseMs: 100 }])
   await stage.speaks(id)
-  expect((await podsOf(id)).toSorted()).toEqual([`pod/dind-${id}`, `pod/engine-${id}`])
+  expect((await podsOf(id)).toSorted()).toEqual([`dind-${id}`, `engine-${id}`])
   await stage.finished(id)
-  await eventually('both are gone', async () => ((await podsOf(id)).length === 0 ? true : undefined), 120_000)
+  await eventually('both are gone', async () => ((await podsOf(id)).length === 0 ? true : undefined), 180_000)
 })
 
 test('an agent that is killed while it creates the objects of a build continues after a restart (R-02)', async () => {

@@ -8,6 +8,7 @@ import { isLong } from '../../support/long.ts'
 import { openStage, rounds, type Stage } from './stage.ts'
 
 const CLUSTER = fileURLToPath(new URL('../../../scripts/cluster', import.meta.url))
+/** Lasts until a fault has hit its build, some calls of kubectl later. */
 const LONG_STEP = [{ name: 'count', lines: 150, pauseMs: 100 }]
 
 let stage: Stage
@@ -26,10 +27,10 @@ const nodeStatus = (): Promise<string> =>
     .kubectl('get', 'node', 'node1', '--output', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')
     .catch(() => '')
 const nodeIsReady = (): Promise<true> =>
-  eventually('the node is ready', async () => ((await nodeStatus()) === 'True' ? true : undefined), 120_000)
+  eventually('the node is ready', async () => ((await nodeStatus()) === 'True' ? true : undefined), 180_000)
 
 async function engineOf(id: string): Promise<string> {
-  return (await stage.pods(id)).find((name) => name.startsWith('pod/engine-'))?.slice('pod/'.length) ?? ''
+  return (await stage.pods(id)).find((name) => name.startsWith('engine-')) ?? ''
 }
 
 test('a kubelet that is killed and restarted affects no running or starting build (R-06)', async () => {
@@ -64,9 +65,9 @@ test('builds finish while the API server is frozen, and new ones start when it i
 
 test('a build whose engine or daemon pod is evicted continues in a second attempt (R-30)', async () => {
   for (const kind of Array.from({ length: rounds(5) }, () => ['engine', 'dind'] as const).flat()) {
-    const id = await stage.trigger()
+    const id = await stage.trigger(LONG_STEP)
     await stage.speaks(id)
-    const pod = (await stage.pods(id)).find((name) => name.startsWith(`pod/${kind}-`))?.slice('pod/'.length) ?? ''
+    const pod = (await stage.pods(id)).find((name) => name.startsWith(`${kind}-`)) ?? ''
     const { namespace } = stage.installation
     const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod, namespace } }
     const file = await stage.installation.file('eviction.json', JSON.stringify(eviction))
@@ -83,7 +84,7 @@ test('a build whose engine or daemon pod is evicted continues in a second attemp
 test('builds on a drained node stop, and continue when there is room again (R-30, R154)', async () => {
   const { cluster } = stage.installation
   for (let round = 0; round < rounds(5); round += 1) {
-    const id = await stage.trigger()
+    const id = await stage.trigger(LONG_STEP)
     await stage.speaks(id)
     try {
       await cluster.kubectl('cordon', 'node1')
@@ -113,7 +114,7 @@ test('a node that is removed from the cluster and returns costs a build at most 
     stage.landed(`node removed under ${before === '' ? 'nothing' : 'a build'}`)
     await back
     await nodeIsReady()
-    const build = await stage.finished(id, 180_000)
+    const build = await stage.finished(id)
     expect(build).toMatchObject({ status: 'success' })
     expect(build.attempt).toBeLessThanOrEqual(2)
   }

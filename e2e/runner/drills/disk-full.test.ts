@@ -1,4 +1,6 @@
 /** Builds whose disks are on a small file system that fills up: reported with a message, ended properly, without losing log lines. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,45 +30,57 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function run(name: string, commands: readonly string[]): Promise<{ code: number; log: string; final: string }> {
-  const image = stage.installation.images['TOOLS_IMAGE'] ?? ''
-  const document = { version: '1.0', steps: { work: { image, commands } } }
-  const file = await stage.installation.file(`${name}.json`, JSON.stringify(document))
-  const { code, stdout, stderr } = await stage.installation.windlass('run', '-f', file, '--output', 'json')
-  return { code, log: stderr, final: stdout }
+function run(commands: readonly string[]): ReturnType<Stage['installation']['run']> {
+  const steps = { work: { image: stage.installation.images['TOOLS_IMAGE'], commands } }
+  return stage.installation.run({ document: JSON.stringify({ version: '1.0', steps }) })
 }
 
 test('a step that fills the disk of its build fails with the message of the file system, and its log is complete (R-14)', async () => {
   for (let round = 0; round < rounds(5); round += 1) {
-    const { code, log, final } = await run('fill', [
+    const { build, log } = await run([
       'for n in $(seq 1 200); do echo "before $n"; done',
       'dd if=/dev/zero of=/codefresh/volume/big bs=1M || { for n in $(seq 1 200); do echo "after $n"; done; rm -f /codefresh/volume/big; exit 7; }',
     ])
     stage.landed('disk filled by a step')
-    expect(code, final + log).toBe(1)
+    expect(build, log).toMatchObject({ status: 'error', reason: 'step-failed' })
     expect(log).toMatch(/No space left on device/)
     for (const word of ['before', 'after']) {
       const said = [...log.matchAll(new RegExp(`${word} (\\d+)$`, 'gm'))].map((match) => Number(match[1]))
       expect(said).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
     }
-    expect(JSON.parse(final)).toMatchObject({ status: 'error', reason: 'step-failed' })
     // Once there is room again, the same disk serves the next build without intervention.
-    expect((await run('after', ['echo room again'])).code).toBe(0)
+    expect((await run(['echo room again'])).build.status).toBe('success')
   }
 })
+
+/** Appends to a file for as long as there is room, again and again, and says when there is none for the first time. */
+const FILL = `
+import os, sys, time
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+block = bytes(1 << 20)
+isFull = False
+while True:
+    try: os.write(file, block)
+    except OSError:
+        # A large block is refused while there is room for small ones.
+        if len(block) > 4096:
+            block = bytes(4096)
+            continue
+        if not isFull: print('full', flush=True)
+        isFull = True
+        time.sleep(0.005)
+`
 
 /** Fills a folder, and takes every block that becomes free again, as a busy program on the node does. A daemon needs only a few of them. */
 async function keepFull(folder: string): Promise<AsyncDisposable> {
   const filler = join(folder, 'filler')
-  const fill = (blockSize: string): string => `dd if=/dev/zero bs=${blockSize} 2>/dev/null >>"$0" || true`
-  await runProgram('sh', ['-c', fill('1M'), filler])
-  const over = new AbortController()
-  const filling = runProgram('sh', ['-c', `while sleep 0.02; do ${fill('4k')}; done`, filler], { signal: over.signal })
-  filling.catch(() => undefined)
+  const filling = spawn('python3', ['-c', FILL, filler], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(filling, 'exit')
+  await once(filling.stdout, 'data')
   return {
     async [Symbol.asyncDispose]() {
-      over.abort()
-      await filling.catch(() => undefined)
+      filling.kill('SIGKILL')
+      await ended
       await rm(filler, { force: true })
     },
   }
@@ -78,13 +92,11 @@ test('a full disk folder of a node ends a build with an infrastructure reason an
   {
     await using _full = await keepFull(volumes)
     stage.landed("node's disk folder filled")
-    const { code, final, log } = await run('no-room', [
-      'for n in $(seq 1 20000); do echo "a line that needs no room on the disk $n"; done',
-    ])
-    console.log(`on a full disk folder: exit code ${code}, ${final.trim().slice(0, 500)}`)
-    expect(`${final}${log}`).toMatch(/no space left on device/i)
-    expect(code).toBe(1)
-    expect(JSON.parse(final)).toMatchObject({ status: 'error', reason: 'disk-full' })
+    const { build, log } = await run(['for n in $(seq 1 20000); do echo "a line that needs no room on the disk $n"; done'])
+    const told = JSON.stringify(build)
+    console.log(`on a full disk folder: ${told.slice(0, 500)}`)
+    expect(`${told}${log}`).toMatch(/no space left on device/i)
+    expect(build).toMatchObject({ status: 'error', reason: 'disk-full' })
   }
-  expect((await run('healed', ['echo room again'])).code).toBe(0)
+  expect((await run(['echo room again'])).build.status).toBe('success')
 })

@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { chaosConfig } from '../../chaos/config.ts'
 import { seededRandom } from '../../chaos/faults/random.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
@@ -31,19 +32,13 @@ afterAll(async () => {
   await cluster.kubectl('delete', 'persistentvolumes', '--selector', `test=${NAMESPACE}`, '--timeout=60s')
 })
 
+const Retained = z.object({ spec: z.object({ persistentVolumeReclaimPolicy: z.literal('Retain') }) })
+
 const folders = async (): Promise<string[]> => (await readdir(disk.path)).filter((name) => /vol-/.test(name)).toSorted()
 /** Returns the volumes that a build may still get. Those marked for deletion are removed by the provisioner. */
 const usable = async (): Promise<string[]> => {
-  const path = '{range .items[*]}{.metadata.name} {.spec.persistentVolumeReclaimPolicy}{"\\n"}{end}'
-  const lines = await cluster.kubectl(
-    'get',
-    'persistentvolumes',
-    '--selector',
-    `test=${NAMESPACE}`,
-    '--output',
-    `jsonpath=${path}`,
-  )
-  return lines.split('\n').flatMap((line) => (line.endsWith(' Retain') ? [line.slice(0, -' Retain'.length)] : []))
+  const volumes = await cluster.kube.list({ kind: 'PersistentVolume', labels: `test=${NAMESPACE}` })
+  return volumes.flatMap((volume) => (Retained.safeParse(volume).success ? [volume.metadata.name] : []))
 }
 
 /** Adds a disk as a build leaves it, and its volume; `claim` is the uid of a claim that holds it. */

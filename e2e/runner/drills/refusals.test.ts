@@ -25,14 +25,6 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-async function addRuntime(name: string, spec: object): Promise<string> {
-  const document = { kind: 'runtime', metadata: { name }, spec: { type: 'kubernetes', agent: 'one-node', ...spec } }
-  const file = await stage.installation.file(`${name}.json`, JSON.stringify(document))
-  const { code, stderr } = await stage.installation.windlass('apply', '-f', file)
-  expect(code, stderr).toBe(0)
-  return name
-}
-
 /** Waits for a state of a build and returns it. An error has the state that the build was in instead. */
 async function until(what: string, id: string, is: (build: Build) => boolean, timeoutMs: number): Promise<Build> {
   const look = async (): Promise<Build | undefined> => {
@@ -110,7 +102,8 @@ test.each(KINDS)('$what (R-26)', async ({ what, scheduler, daemon, limits, reaso
     cluster: { ...cluster, ...('cluster' in scheduler && typeof scheduler.cluster === 'object' ? scheduler.cluster : {}) },
   }
   const dockerDaemonScheduler = { defaultDindResources: SMALL, ...daemon }
-  const runtime = await addRuntime(`refused-${index}`, { runtimeScheduler, dockerDaemonScheduler, ...(limits && { limits }) })
+  const runtime = `refused-${index}`
+  await stage.installation.putRuntime(runtime, { runtimeScheduler, dockerDaemonScheduler, ...(limits && { limits }) })
   const id = await stage.trigger(undefined, runtime)
   const build = await follow(id)
   stage.landed('refusal')
@@ -205,12 +198,13 @@ test('a violation of a limit range ends the build with its message (R-26)', asyn
 
 test('a build that fits on no node shows this and can be terminated (R-26)', async () => {
   const resources = { requests: { cpu: '900', memory: '32Mi' } }
-  const runtime = await addRuntime('refused-size', {
+  const runtime = 'refused-size'
+  await stage.installation.putRuntime(runtime, {
     runtimeScheduler: { cluster },
     dockerDaemonScheduler: { defaultDindResources: resources },
   })
   const id = await stage.trigger(undefined, runtime)
-  const waiting = await until('it says that no node has room', id, ({ reason }) => reason === 'unschedulable', 120_000)
+  const waiting = await until('it says that no node has room', id, ({ reason }) => reason === 'unschedulable', 180_000)
   stage.landed('refusal')
   expect(waiting.message).toMatch(/Insufficient cpu/)
   await stage.terminate(id)

@@ -3,6 +3,7 @@
  * all observations. One stage serves a file of drills; every drill ends with `check`.
  */
 import { defined, systemClock as clock } from '@windlass/kit'
+import type { Kind } from '@windlass/kube'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
 import { vi } from 'vitest'
@@ -21,6 +22,8 @@ import { startWitness, type StepSpan } from './witness.ts'
 const SECRET = 'hunter2/drill+secret'
 /** Longer than any drill delays the end of a build. Milliseconds. */
 const DEADLINE_MS = 600_000
+/** Limit of a build, and of each of its parts, on a busy machine. Milliseconds. */
+const BUILD_MS = 240_000
 
 /** Rounds of a drill: one for a gate, more to search for unknown failures. */
 export const rounds = (long: number): number => (isLong ? long : 1)
@@ -64,13 +67,17 @@ export async function openStage(name: string, options: InstallationOptions = {})
   const watching = watch(installation, sightings, over.signal)
 
   async function leftovers(): Promise<History['leftovers']> {
-    const kinds = 'pods,secrets,persistentvolumeclaims'
-    const path = '{range .items[*]}{.kind}/{.metadata.name} {.metadata.labels.windlass\\.io/build}{"\\n"}{end}'
-    const columns = ['--selector', 'windlass.io/build', '--output', `jsonpath=${path}`]
-    const look = async (): Promise<string[]> =>
-      (await installation.kubectl('get', kinds, ...columns)).split('\n').filter((line) => line !== '')
+    const label = 'windlass.io/build'
+    const look = async (): Promise<History['leftovers']> => {
+      const ofKind = async (kind: Kind): Promise<History['leftovers']> =>
+        (await cluster.kube.list({ kind, namespace, labels: label, content: 'metadata' })).map(({ metadata }) => ({
+          object: `${kind}/${metadata.name}`,
+          buildId: metadata.labels?.[label] ?? '',
+        }))
+      return (await Promise.all((['Pod', 'Secret', 'PersistentVolumeClaim'] as const).map(ofKind))).flat()
+    }
     await eventually('nothing is left', async () => ((await look()).length === 0 ? true : undefined)).catch(() => undefined)
-    return (await look()).map((line) => ({ object: line.split(' ')[0] ?? '', buildId: line.split(' ')[1] ?? '' }))
+    return look()
   }
 
   const stage: Stage = {
@@ -87,7 +94,7 @@ export async function openStage(name: string, options: InstallationOptions = {})
     },
     terminate: (buildId) => requests.terminate(buildId),
     look: (buildId) => client.builds.get(buildId),
-    async speaks(buildId, timeoutMs = 120_000) {
+    async speaks(buildId, timeoutMs = BUILD_MS) {
       return eventually(
         `a step of ${buildId} writes`,
         async () => witness.spans.find((span) => span.buildId === buildId),
@@ -98,7 +105,7 @@ export async function openStage(name: string, options: InstallationOptions = {})
         })
       })
     },
-    async finished(buildId, timeoutMs = 180_000) {
+    async finished(buildId, timeoutMs = BUILD_MS) {
       let build: Build | undefined
       const ends = async (): Promise<Build | undefined> => {
         build = await stage.look(buildId).catch(() => undefined)
@@ -108,10 +115,7 @@ export async function openStage(name: string, options: InstallationOptions = {})
         throw new Error(`${JSON.stringify(build)}\n${installation.agent.log().slice(-3_000)}`, { cause: error })
       })
     },
-    async pods(buildId) {
-      const selector = ['--selector', `windlass.io/build=${buildId}`, '--output', 'name']
-      return (await installation.kubectl('get', 'pods', ...selector)).split('\n').filter((line) => line !== '')
-    },
+    pods: (buildId) => installation.names('Pod', `windlass.io/build=${buildId}`),
     landed: (what) => void (counts[what] = (counts[what] ?? 0) + 1),
     async check() {
       const builds = await listBuilds(client)

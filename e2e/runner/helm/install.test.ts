@@ -156,7 +156,7 @@ async function runCronJob(name: string, as: string): Promise<{ succeeded: boolea
         .parse(JSON.parse(await kubectl('get', 'job', as, '--output', 'json'))).status
       return counts.succeeded !== undefined || counts.failed !== undefined ? counts : undefined
     },
-    120_000,
+    180_000,
   )
   const log = await kubectl('logs', `job/${as}`)
   await kubectl('delete', 'job', as)
@@ -190,7 +190,7 @@ test('both charts install from a registry; the agent registers itself and its ru
       const { status } = await client().agents.get(AGENT)
       return status === 'online' ? true : undefined
     },
-    120_000,
+    180_000,
   )
   const runtime = await client().runtimes.get(RUNTIME)
   expect(runtime).toMatchObject({ name: RUNTIME, agent: AGENT, isDefault: true, agentOnline: true })
@@ -246,7 +246,7 @@ test('the agent reports the disk of the build with its use, and why it was made 
   const disk = await eventually(
     'the disk is listed',
     async () => (await client().disks.list()).items.find(({ state, build }) => state === 'warm' && build !== undefined),
-    120_000,
+    180_000,
   )
   const { code, stdout, stderr } = await windlass('get', 'disks', '--runtime', RUNTIME)
   expect(code, stderr).toBe(0)

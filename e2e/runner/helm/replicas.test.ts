@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import { openClient, type ApiClient } from '@windlass/client'
+import { engineCalls } from '@windlass/client/engine'
 import { nodeTransport, retry, systemClock } from '@windlass/kit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { helloAgent, startEngine } from '../../../packages/server/test/support/fake-agent.ts'
+import { helloAgent, startEngine } from '../../../packages/server/test/support/fakes/fake-agent.ts'
 import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { forwardPort } from '../../support/forward.ts'
 import { type Helm, openHelm } from '../../support/helm.ts'
@@ -130,7 +131,10 @@ test('two servers in a restricted namespace lose no accepted build and no log in
     for (let n = 0; !isOver; n += 1) {
       const idempotencyKey = `build-${n}`
       accepted.push((await patient(() => admin.builds.create({ document: DOCUMENT }, { idempotencyKey }))).id)
-      if (!(await isOk(`${URL_OF_SERVICE}/readyz`))) unready += 1
+      // A server that answers late is ready.
+      if (!(await isOk(`${URL_OF_SERVICE}/readyz`, 30_000))) unready += 1
+      // The upgrade may take longer than an engine may be silent.
+      await patient(() => engineCalls(engine.client).heartbeat({}))
       await sleep(200)
     }
   })()
@@ -163,7 +167,10 @@ test('a drain of the node keeps one server', async () => {
       .values(eviction)
       .then((file) => kubectl('create', '--raw', `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`, '--filename', file))
   }
+  // The budget counts the servers of the upgrade.
+  const budget = 'jsonpath={.items[*].status.disruptionsAllowed}'
+  await expect.poll(() => kubectl('get', 'poddisruptionbudgets', '--output', budget)).toBe('1')
   await evict(first)
   await expect(evict(second)).rejects.toThrow(/disruption budget/)
-  await eventually('two servers run again', async () => ((await servers()).size === 2 ? true : undefined), 120_000)
+  await eventually('two servers run again', async () => ((await servers()).size === 2 ? true : undefined), 180_000)
 })

@@ -1,12 +1,11 @@
 /** The address at which engines call the server, on the real cluster: with a wrong advertised URL, and with an unreachable one. */
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { pathOf, ROUTES } from '@windlass/client'
 import type { Build } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ensureImages } from '../../support/images.ts'
 import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
+import { freePort } from '../../support/process.ts'
 
 const NAMESPACE = `reach-${process.pid}`
 const Started = z.object({ id: z.string() })
@@ -14,15 +13,19 @@ const Started = z.object({ id: z.string() })
 let installation: Installation
 let pipeline: string
 let engine: object
-/** A closed port of this machine. */
+/** A port of this machine at which nothing listens. */
 let deadUrl: string
 beforeAll(async () => {
   const { WINDLASS_IMAGE: image = '' } = await ensureImages('windlass')
   engine = { image, cluster: { namespace: NAMESPACE } }
   installation = await startInstallation(NAMESPACE, {
     engine,
-    // The address of a server that was started for one machine.
-    serverEnv: { WINDLASS_SERVER_ADVERTISED_URL: 'http://127.0.0.1:1', WINDLASS_SERVER_ENGINE_SILENT_MS: '30000' },
+    serverEnv: {
+      // The address of a server that was started for one machine.
+      WINDLASS_SERVER_ADVERTISED_URL: 'http://127.0.0.1:1',
+      // The agent reads the log of a silent engine after 15 s, in which one on a busy machine may write nothing, and again 30 s later.
+      WINDLASS_SERVER_ENGINE_SILENT_MS: '60000',
+    },
   })
   const tools = installation.images['TOOLS_IMAGE'] ?? ''
   const commands = ['echo "hello by $WINDLASS_URL, links at $CF_URL"']
@@ -30,11 +33,7 @@ beforeAll(async () => {
     'hello.yml',
     JSON.stringify({ version: '1.0', steps: { hello: { image: tools, commands } } }),
   )
-  const port = createServer()
-  await once(port.listen(0), 'listening')
-  const address = port.address()
-  deadUrl = `http://${installation.cluster.host}:${typeof address === 'object' && address !== null ? address.port : 1}`
-  port.close()
+  deadUrl = `http://${installation.cluster.host}:${await freePort()}`
 })
 afterAll(() => installation?.close())
 
@@ -47,28 +46,20 @@ test('with a wrong advertised address, engines use the address of their agent', 
 })
 
 test('an unreachable address is shown by the engine log and by the build, which ends after one retry', async () => {
-  const runtime = {
-    kind: 'runtime',
-    metadata: { name: NAMESPACE },
-    spec: {
-      type: 'kubernetes',
-      agent: 'one-node',
-      isDefault: true,
-      runtimeScheduler: { ...engine, serverUrl: deadUrl },
-      dockerDaemonScheduler: { pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${NAMESPACE}` } } },
-    },
-  }
-  const applied = await installation.windlass('apply', '-f', await installation.file('dead.yml', JSON.stringify(runtime)))
-  expect(applied.code, applied.stderr).toBe(0)
+  await installation.putRuntime(NAMESPACE, {
+    runtimeScheduler: { ...engine, serverUrl: deadUrl },
+    dockerDaemonScheduler: { pvcs: { dind: { storageClassName: `dind-local-volumes-runner-${NAMESPACE}` } } },
+  })
   const { id } = Started.parse(JSON.parse((await installation.windlass('run', '-f', pipeline, '-d', '-o', 'json')).stdout))
   const message = `The server at ${deadUrl} cannot be reached: connection refused`
   await eventually(
     'the engine logs the cause',
     async () => {
-      const log = await installation.kubectl('logs', `engine-${id}`).catch(() => '')
+      const pod = { kind: 'Pod', namespace: NAMESPACE, name: `engine-${id}` } as const
+      const log = await installation.cluster.kube.logs(pod, { container: 'engine', tailLines: 1_000 }).catch(() => '')
       return log.includes(message) ? true : undefined
     },
-    120_000,
+    180_000,
   )
   const waiting = await eventually(
     'the build shows the end of the log',
@@ -76,7 +67,7 @@ test('an unreachable address is shown by the engine log and by the build, which 
       const found = await show(id)
       return found.message?.includes(message) === true ? found : undefined
     },
-    120_000,
+    180_000,
   )
   expect(waiting).toMatchObject({ status: 'elected', reason: 'engine-silent' })
   expect(waiting.message).toContain(`The engine pod engine-${id} runs but has not called ${deadUrl}.`)
@@ -86,7 +77,7 @@ test('an unreachable address is shown by the engine log and by the build, which 
       const found = await show(id)
       return found.status === 'error' ? found : undefined
     },
-    240_000,
+    360_000,
   )
   expect(final).toMatchObject({ reason: 'engine-silent', attempt: 2 })
   const described = await installation.windlass('describe', 'build', id)

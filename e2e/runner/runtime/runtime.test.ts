@@ -55,7 +55,7 @@ beforeAll(async () => {
     map('codefresh-dind-config', { 'daemon.json': JSON.stringify(daemonSettings()) }),
     { apiVersion: 'v1', kind: 'Secret', metadata: metadata('team-secret'), stringData: { token } },
   )
-  await apply(TEAM, teamRuntime())
+  await installation.putRuntime(TEAM, teamRuntime())
 })
 afterAll(async () => {
   await plain?.close()
@@ -94,8 +94,6 @@ function teamRuntime(): object {
     sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 3600, path: 'token' } }],
   }
   return {
-    type: 'kubernetes',
-    agent: 'one-node',
     runtimeScheduler: {
       cluster: { namespace: NAMESPACE, nodeSelector: TEAM_NODES },
       tolerations: [TEAM_TOLERATION],
@@ -129,12 +127,6 @@ function teamRuntime(): object {
   }
 }
 
-async function apply(name: string, spec: object): Promise<void> {
-  const file = await installation.file('runtime.yml', JSON.stringify({ kind: 'runtime', metadata: { name }, spec }))
-  const { code, stderr } = await installation.windlass('apply', '-f', file)
-  expect(code, stderr).toBe(0)
-}
-
 /** Returns a pipeline with one step in an image, whose commands are lines. */
 function step(name: string, image: string, commands: readonly string[]): string {
   return `  ${name}:\n    image: '${image}'\n    commands:\n${commands.map((command) => `      - ${JSON.stringify(command)}\n`).join('')}`
@@ -146,29 +138,24 @@ async function run(name: string, steps: string, ...options: string[]): Promise<{
   return { code, log: `${stderr}\n${stdout}\n${installation.agent.log().slice(-4000)}` }
 }
 
-const Pods = z.object({
-  items: z.array(
-    z.looseObject({
-      metadata: z.looseObject({
-        labels: z.record(z.string(), z.string()),
-        annotations: z.record(z.string(), z.string()).default({}),
-      }),
-      spec: z.looseObject({}),
-    }),
-  ),
+const Pod = z.looseObject({
+  metadata: z.looseObject({
+    labels: z.record(z.string(), z.string()),
+    annotations: z.record(z.string(), z.string()).default({}),
+  }),
+  spec: z.looseObject({}),
 })
-const Claims = z.object({ items: z.array(z.looseObject({ spec: z.looseObject({}) })) })
+const Claim = z.looseObject({ spec: z.looseObject({}) })
 
 /** Returns the pods and the claim of a running build of the team. */
-async function seen(): Promise<{ pods: z.infer<typeof Pods>['items']; claims: z.infer<typeof Claims>['items'] }> {
-  const selector = `windlass.io/runtime=${TEAM.replace('/', '-')}`
-  const list = async (kind: string): Promise<unknown> =>
-    JSON.parse(await installation.kubectl('get', kind, '--selector', selector, '--output', 'json'))
+async function seen(): Promise<{ pods: z.infer<typeof Pod>[]; claims: z.infer<typeof Claim>[] }> {
+  const selection = { namespace: NAMESPACE, labels: `windlass.io/runtime=${TEAM.replace('/', '-')}` }
+  const { kube } = installation.cluster
   return eventually(
     'engine, daemon and claim are there',
     async () => {
-      const pods = Pods.parse(await list('pods')).items
-      const claims = Claims.parse(await list('persistentvolumeclaims')).items
+      const pods = (await kube.list({ kind: 'Pod', ...selection })).map((pod) => Pod.parse(pod))
+      const claims = (await kube.list({ kind: 'PersistentVolumeClaim', ...selection })).map((claim) => Claim.parse(claim))
       return pods.length === 2 && claims.length === 1 ? { pods, claims } : undefined
     },
     180_000,
@@ -220,16 +207,15 @@ test('steps have everything that the runtime configures (R066, R064, R065, R074,
   await eventually(
     'no pod of the build is left',
     async () => {
-      const left = await installation.kubectl('get', 'pods', '--selector', 'app in (dind, runtime)', '--output', 'name')
-      return left === '' ? true : undefined
+      const left = await installation.names('Pod', 'app in (dind, runtime)')
+      return left.length === 0 ? true : undefined
     },
     180_000,
   )
 })
 
 test('a runtime inherits from another one except for its own fields: without access its steps have no daemon (R179, R188)', async () => {
-  const spec = { type: 'kubernetes', agent: 'one-node', extends: [TEAM], dockerDaemonScheduler: { userAccess: false } }
-  await apply(`${TEAM}-closed`, spec)
+  await installation.putRuntime(`${TEAM}-closed`, { extends: [TEAM], dockerDaemonScheduler: { userAccess: false } })
   const commands = [
     'test ! -e /var/run/docker.sock',
     '! docker version',
@@ -248,7 +234,7 @@ test('a runtime inherits from another one except for its own fields: without acc
 
 test('a Secret that the owner of the cluster does not allow is refused with the setting that would allow it (R194)', async () => {
   const userEnvVars = [{ name: 'X', valueFrom: { secretKeyRef: { name: 'of-others', key: 'token' } } }]
-  await apply(`${TEAM}-curious`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { userEnvVars } })
+  await installation.putRuntime(`${TEAM}-curious`, { extends: [TEAM], runtimeScheduler: { userEnvVars } })
   const { code, log } = await run('curious', step('never', 'only-here:1', ['echo never']), '--runtime', `${TEAM}-curious`)
   expect(code).toBe(1)
   expect(log).toContain('policy-refused')
@@ -274,16 +260,19 @@ test('a secret store in a Secret of the cluster is read there, only by builds of
   expect(other.log).toContain('cannot find team-secret in the cluster')
 })
 
+const Address = z.object({ status: z.object({ podIP: z.string() }) })
+
 test('a runtime sets how long a debugger holds a step, and exposes its engines to Prometheus (R196, R254)', async () => {
   const envVars = { DEBUGGER_TIMEOUT: '0.25', METRICS_PROMETHEUS_ENABLED: 'true' }
-  await apply(`${TEAM}-seen`, { type: 'kubernetes', agent: 'one-node', extends: [TEAM], runtimeScheduler: { envVars } })
+  await installation.putRuntime(`${TEAM}-seen`, { extends: [TEAM], runtimeScheduler: { envVars } })
   const tools = installation.images['TOOLS_IMAGE'] ?? ''
   const running = run('held', step('held', tools, ['echo never']), '--runtime', `${TEAM}-seen`, '--break', 'held:before')
   running.catch(() => undefined)
   const selector = `app=runtime,windlass.io/runtime=${TEAM.replace('/', '-')}-seen`
   const metrics = await eventually('the engine serves the metrics of its build', async () => {
-    const address = await installation.kubectl('get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].status.podIP}')
-    const answer = address === '' ? undefined : await fetch(`http://${address}:9464/metrics`).catch(() => undefined)
+    const [pod] = await installation.cluster.kube.list({ kind: 'Pod', namespace: NAMESPACE, labels: selector })
+    const address = Address.safeParse(pod).data?.status.podIP
+    const answer = address === undefined ? undefined : await fetch(`http://${address}:9464/metrics`).catch(() => undefined)
     const text = (await answer?.text()) ?? ''
     return text.includes('phase="') && text.includes('start_timestamp{') ? text : undefined
   })

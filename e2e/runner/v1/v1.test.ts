@@ -95,20 +95,15 @@ async function ended(build: Build): Promise<Build> {
 
 /** Returns the names of the remaining objects of a build. */
 async function leftOf(build: Build): Promise<string[]> {
-  const selector = `windlass.io/build=${build.id}`
-  const names = await installation.kubectl(
-    'get',
-    'pods,persistentvolumeclaims,secrets',
-    '--selector',
-    selector,
-    '--output',
-    'name',
+  const kinds = ['Pod', 'PersistentVolumeClaim', 'Secret'] as const
+  const named = kinds.map(async (kind) =>
+    (await installation.names(kind, `windlass.io/build=${build.id}`)).map((name) => `${kind}/${name}`),
   )
-  return names.split('\n').filter((name) => name !== '')
+  return (await Promise.all(named)).flat()
 }
 
 async function isCleared(build: Build): Promise<void> {
-  await eventually('nothing is left of the build', async () => ((await leftOf(build)).length === 0 ? true : undefined), 120_000)
+  await eventually('nothing is left of the build', async () => ((await leftOf(build)).length === 0 ? true : undefined), 180_000)
 }
 
 test('a build runs through a polling agent: a claim and two pods, no Secret, and a lasting certificate of the daemon (R226, R242)', async () => {
@@ -117,14 +112,14 @@ test('a build runs through a polling agent: a claim and two pods, no Secret, and
     'both pods are there',
     async () => {
       const left = await leftOf(build)
-      return left.includes(`pod/engine-${build.id}`) ? left : undefined
+      return left.includes(`Pod/engine-${build.id}`) ? left : undefined
     },
-    120_000,
+    180_000,
   )
   expect(pods.toSorted()).toEqual([
-    `persistentvolumeclaim/pvc-dind-${build.id}`,
-    `pod/dind-${build.id}`,
-    `pod/engine-${build.id}`,
+    `PersistentVolumeClaim/pvc-dind-${build.id}`,
+    `Pod/dind-${build.id}`,
+    `Pod/engine-${build.id}`,
   ])
   expect(await ended(build)).toMatchObject({ status: 'success' })
   expect(await installation.client.builds.log(build.id)).toContain('hello from protocol v1')

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const port = await freePort()
   endpoint = `http://127.0.0.1:${port}`
   const ready = async (): Promise<boolean> => (await fetch(`${endpoint}/moto-api/`).catch(() => undefined))?.ok === true
-  moto = await startService({ command: stdout.trim(), args: ['-H', '127.0.0.1', '-p', String(port)], ready, readyMs: 60_000 })
+  moto = await startService({ command: stdout.trim(), args: ['-H', '127.0.0.1', '-p', String(port)], ready })
   const env = { WINDLASS_PROVISIONER_EC2_ENDPOINT: endpoint, AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'test' }
   stage = await openStage({ namespace: NAMESPACE, env })
 })
@@ -55,7 +55,7 @@ test('a claim gets an EC2 volume as its class says, reachable only from nodes of
   await stage.claim({ name: 'elsewhere', className })
   const other = await stage.bound('elsewhere')
   expect(other.metadata.name).not.toBe(disk.metadata.name)
-  expect(await stage.eventsOf('elsewhere')).toContain('1 out of reach')
+  await expect.poll(() => stage.eventsOf('elsewhere')).toContain('1 out of reach')
   await stage.kubectl(
     'patch',
     'persistentvolume',

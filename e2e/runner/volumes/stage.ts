@@ -1,9 +1,11 @@
 /** A provisioner as a process with exactly the rights of `packages/volumes/rbac`, and helpers for claims and volumes. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { KubeObject } from '@windlass/kube'
 import { toVolume, type Volume } from '@windlass/volumes'
 import { z } from 'zod'
+import { writeKubeconfig } from '../../support/account.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually, restartable, type Restartable } from '../../support/installation.ts'
@@ -25,7 +27,7 @@ export interface ClaimOptions {
 }
 
 const ClaimState = z.looseObject({
-  metadata: z.looseObject({ uid: z.string() }),
+  metadata: z.looseObject({ name: z.string(), uid: z.string() }),
   spec: z.looseObject({ volumeName: z.string().optional() }),
   status: z.looseObject({ phase: z.string() }),
 })
@@ -48,7 +50,7 @@ export interface Stage extends AsyncDisposable {
   ): Promise<void>
   /** Creates a claim as the server renders it. */
   claim(options: ClaimOptions): Promise<void>
-  /** Returns the volume of a claim once it is bound. */
+  /** Returns the volume of a claim once that is there and bound. */
   bound(name: string): Promise<Volume>
   /** Returns the names of the volumes of claims once all are bound. One call asks for all: a poll for each would take the processor from the provisioner. */
   allBound(names: readonly string[]): Promise<string[]>
@@ -103,13 +105,14 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
   }
   // It ends when it loses its lease.
   const provisioner = await restartable('provisioner', `http://127.0.0.1:${port}/readyz`, settings, { asPod: true })
-  const find = async (kind: string, name: string): Promise<unknown> => {
-    const text = await kubectl('get', kind, name, '--ignore-not-found', '--output', 'json')
-    return text === '' ? undefined : JSON.parse(text)
+  const { kube } = cluster
+  const claimOf = async (name: string): Promise<z.infer<typeof ClaimState> | undefined> => {
+    const found = await kube.find({ kind: 'PersistentVolumeClaim', namespace, name })
+    return found && ClaimState.parse(found)
   }
   const volume = async (name: string): Promise<Volume | undefined> => {
-    const found = await find('persistentvolume', name)
-    return found === undefined ? undefined : toVolume(Object(found))
+    const found = await kube.find({ kind: 'PersistentVolume', name })
+    return found && toVolume(found)
   }
   const orWithLog = (error: unknown): never => {
     throw new Error(`${String(error)}\n${provisioner.log()}`, { cause: error })
@@ -126,38 +129,35 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     kubectl,
     makeClass,
     volume,
-    claim: (options) => cluster.apply(claimObject(options, { namespace, className })),
+    claim: async (options) => void (await kube.create(claimObject(options, { namespace, className }))),
     bound: (name) =>
       eventually(`the claim ${name} is bound`, async () => {
-        const claim = ClaimState.parse(await find('persistentvolumeclaim', name))
-        return claim.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
+        const claim = await claimOf(name)
+        return claim?.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
       }).catch(orWithLog),
     allBound: (names) =>
       eventually('all claims are bound', async () => {
-        const text = await kubectl('get', 'persistentvolumeclaims', ...names, '--output', 'json')
-        const { items } = z.object({ items: z.array(ClaimState) }).parse(JSON.parse(text))
-        if (items.some(({ status }) => status.phase !== 'Bound')) return undefined
-        return items.map(({ spec }) => spec.volumeName ?? '')
+        const found = (await kube.list({ kind: 'PersistentVolumeClaim', namespace })).map((one) => ClaimState.parse(one))
+        const claims = found.filter(({ metadata, status }) => names.includes(metadata.name) && status.phase === 'Bound')
+        return claims.length === names.length ? claims.map(({ spec }) => spec.volumeName ?? '') : undefined
       }).catch(orWithLog),
     async release(name) {
-      const { spec } = ClaimState.parse(await find('persistentvolumeclaim', name))
-      await kubectl('delete', 'persistentvolumeclaim', name)
-      await eventually(`the disk of ${name} is free`, async () => {
+      const { spec } = ClaimState.parse(await claimOf(name))
+      await kube.delete({ kind: 'PersistentVolumeClaim', namespace, name })
+      await eventually(`the claim ${name} is gone and its disk is free`, async () => {
+        if ((await claimOf(name)) !== undefined) return undefined
         const found = await volume(spec.volumeName ?? '')
         return found === undefined || found.status.phase === 'Released' ? true : undefined
       })
     },
-    async eventsOf(claim) {
-      const fields = `involvedObject.kind=PersistentVolumeClaim,involvedObject.name=${claim}`
-      const lines = 'jsonpath={range .items[*]}{.reason}: {.message}{"\\n"}{end}'
-      return kubectl('get', 'events', '--field-selector', fields, '--output', lines)
-    },
+    eventsOf: async (name) => (await kube.events({ kind: 'PersistentVolumeClaim', namespace, name })).join('\n'),
     async [Symbol.asyncDispose]() {
       await provisioner.kill9()
       if (!isThere) await cluster.kubectl('delete', 'namespace', namespace, '--timeout=90s')
-      await cluster.kubectl('delete', 'persistentvolumes', '--selector', `pod_namespace=${namespace}`, '--timeout=60s')
-      for (const name of classes) await cluster.kubectl('delete', 'storageclass', name, '--ignore-not-found')
-      await cluster.kubectl('delete', 'clusterrolebinding,clusterrole', `${namespace}-provisioner`, '--ignore-not-found')
+      await cluster.clear({ kind: 'PersistentVolume', labels: `pod_namespace=${namespace}` })
+      for (const name of classes) await kube.delete({ kind: 'StorageClass', name })
+      for (const kind of ['ClusterRoleBinding', 'ClusterRole'] as const)
+        await kube.delete({ kind, name: `${namespace}-provisioner` })
       await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
     },
   }
@@ -165,7 +165,7 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
 }
 
 /** Returns a claim as the server renders it, with the default selector and without node requirements of the pod. */
-function claimObject(options: ClaimOptions, { namespace, className }: { namespace: string; className: string }): object {
+function claimObject(options: ClaimOptions, { namespace, className }: { namespace: string; className: string }): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -203,12 +203,9 @@ async function installRights(cluster: Cluster, { namespace, folder }: { namespac
     binding('RoleBinding', { kind: 'Role', name: ROLE }, { name: ROLE, namespace }),
     binding('ClusterRoleBinding', { kind: 'ClusterRole', name }, { name }),
   )
-  const token = await cluster.kubectl('--namespace', namespace, 'create', 'token', ACCOUNT, '--duration=2h')
-  const admin = JSON.parse(await cluster.kubectl('config', 'view', '--raw', '--output', 'json'))
-  const config = { ...admin, users: [{ name: 'provisioner', user: { token } }] }
-  config.contexts = [{ name: 'provisioner', context: { cluster: admin.clusters[0].name, user: 'provisioner', namespace } }]
-  config['current-context'] = 'provisioner'
-  const path = join(folder, 'provisioner.kubeconfig')
-  await writeFile(path, JSON.stringify(config), { mode: 0o600 })
-  return path
+  const rights = [
+    { verb: 'create', group: '', resource: 'persistentvolumes' },
+    { verb: 'create', group: 'coordination.k8s.io', resource: 'leases', namespace },
+  ]
+  return writeKubeconfig(cluster, { namespace, name: ACCOUNT, rights }, join(folder, 'provisioner.kubeconfig'))
 }

@@ -76,6 +76,7 @@ class EngineReporter implements Reporter {
   readonly #secrets: Automaton | undefined
   readonly #over = new AbortController()
   readonly #loops: Promise<unknown>[]
+  #hasEnd = false
 
   constructor({ client, clock, log, signal: killed }: ReporterOptions, claimed: EngineClaimed, journal: Journal<EngineEvent>) {
     this.claimed = claimed
@@ -89,7 +90,12 @@ class EngineReporter implements Reporter {
     this.commands = listen(lease)
     this.#drain = startDrain({ journal, sink: serverSink(lease.client), clock, log, signal })
     this.#drain.failed.catch(reject)
-    this.#loops = [keepLease({ ...lease, everyMs: claimed.limits.heartbeatMs, describe: () => spooledOf(journal) }).catch(reject)]
+    const beats = {
+      everyMs: claimed.limits.heartbeatMs,
+      describe: () => spooledOf(journal),
+      hasEnd: () => this.#hasEnd,
+    }
+    this.#loops = [keepLease({ ...lease, ...beats }).catch(reject)]
   }
 
   tell(event: EngineEventBody): void {
@@ -116,6 +122,7 @@ class EngineReporter implements Reporter {
     const totals = Object.entries(await this.#journal.totals())
     const streams = Object.fromEntries(totals.map(([name, { bytes, sha256 }]) => [name, { bytes, sha256: sha256 ?? '' }]))
     for (const [name] of totals) await this.#journal.flushed(name)
+    this.#hasEnd = true
     this.tell({ type: 'attempt.finished', outcome, streams })
     await Promise.race([this.#drain.finish(), this.failed])
   }
