@@ -14,9 +14,16 @@ export async function removeImages(isMade: (repository: string) => boolean): Pro
 }
 
 const PATIENCE_MS = 30_000
+const LIST_TRIES = 4
+
+interface Image {
+  readonly repository: string
+  /** `REPOSITORY:TAG`, or `REPOSITORY@DIGEST` of an image without a tag. */
+  readonly reference: string
+}
 
 /** Removes images, again while the daemon refuses because a container of one is still ending. Those that are left are for the check of the whole run. */
-async function removeUntilGone(list: () => Promise<readonly { readonly reference: string }[]>): Promise<void> {
+async function removeUntilGone(list: () => Promise<readonly Image[]>): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   let left = await list()
   while (left.length > 0 && performance.now() < until) {
@@ -29,14 +36,19 @@ async function removeUntilGone(list: () => Promise<readonly { readonly reference
 /** Records the existing images of repositories that begin with `prefix`. The returned function removes newer ones. */
 export async function noteImages(prefix: string): Promise<() => Promise<void>> {
   const before = new Set((await listImages()).map(({ reference }) => reference))
-  const isNew = ({ repository, reference }: { repository: string; reference: string }): boolean =>
-    repository.startsWith(prefix) && !before.has(reference)
+  const isNew = ({ repository, reference }: Image): boolean => repository.startsWith(prefix) && !before.has(reference)
   return () => removeUntilGone(async () => (await listImages()).filter(isNew))
 }
 
-async function listImages(): Promise<{ repository: string; reference: string }[]> {
-  const format = '{{.Repository}} {{.Tag}} {{.Digest}}'
-  return linesOf(await docker('images', '--digests', '--format', format)).flatMap((line) => {
+/** A busy daemon fails a list when another client removes an image in the middle of it. An empty list would then leave all images behind. */
+async function listImages(): Promise<Image[]> {
+  const args = ['images', '--digests', '--format', '{{.Repository}} {{.Tag}} {{.Digest}}']
+  let output: string | undefined
+  for (let tries = 0; output === undefined && tries < LIST_TRIES; tries++) {
+    if (tries > 0) await sleep(500)
+    output = await runProgram('docker', args).catch(() => undefined)
+  }
+  return linesOf(output ?? '').flatMap((line) => {
     const [repository = '', tag = '', digest = ''] = line.split(' ')
     if (repository === '<none>') return []
     if (tag !== '<none>') return [{ repository, reference: `${repository}:${tag}` }]
