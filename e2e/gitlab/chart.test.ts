@@ -156,6 +156,17 @@ const PUBLISHED: readonly { readonly what: string; readonly values: string; read
     has: ['concurrent = 12', 'log_format = "text"', 'replicas: 1'],
   },
   {
+    what: 'terminals',
+    values:
+      'sessionServer:\n  enabled: true\n  annotations: {example.com/lb: internal}\n  timeout: 900\n  internalPort: 8093\n  externalPort: 9000\n  publicIP: 203.0.113.7\n  loadBalancerSourceRanges:\n    - 10.0.0.0/8\n',
+    has: [
+      'advertise_address = "203.0.113.7:9000"',
+      'session_timeout = 900',
+      'example.com/lb: internal',
+      'loadBalancerSourceRanges:\n    - 10.0.0.0/8',
+    ],
+  },
+  {
     what: 'labels of pods and other objects',
     values:
       'podLabels:\n  team: "{{ .Release.Name }}-ci"\nextraObjects:\n  - apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: "{{ .Release.Name }}-x"}\n',
@@ -199,6 +210,57 @@ test('the chart passes the linter, needs the URL of GitLab, and its pods are res
   const objects = await render({ rbac: { create: true } })
   for (const { name, spec } of pods(objects)) expect({ name, problems: unrestricted(spec) }).toEqual({ name, problems: [] })
   expect(templateOf(objects)).toContain('namespace = "codefresh"')
+})
+
+const Service = z.looseObject({
+  spec: z.looseObject({
+    type: z.string(),
+    selector: z.record(z.string(), z.string()),
+    ports: z.array(z.looseObject({ port: z.number() })),
+  }),
+})
+
+test('terminals have a Service, and the manager tells its address to GitLab (G096)', async () => {
+  const configOf = (objects: readonly Rendered[]): unknown =>
+    readConfigText(
+      `${Data.parse(one(objects, 'ConfigMap')).data['config.toml']}\n[[runners]]\nexecutor = "kubernetes"\nurl = "https://gitlab.test"\n`,
+    ).config?.session_server
+  const sessions = (serviceType: string, more: object = {}): Promise<Rendered[]> =>
+    render({ sessionServer: { enabled: true, serviceType, ...more } })
+  const inCluster = 'cf-runtime-gitlab-runner-session-server.codefresh.svc.cluster.local'
+  const expected = [
+    { type: 'ClusterIP', more: {}, address: `${inCluster}:9000`, port: { port: 9000, targetPort: 8093 } },
+    { type: 'Headless', more: {}, address: `${inCluster}:8093`, port: { port: 8093, targetPort: 8093 } },
+    { type: 'LoadBalancer', more: { publicIP: 'fd00::7' }, address: '[fd00::7]:9000', port: { port: 9000 } },
+    {
+      type: 'NodePort',
+      more: { publicIP: 'node.test', nodePort: 30_123 },
+      address: 'node.test:30123',
+      port: { nodePort: 30_123 },
+    },
+  ]
+  for (const { type, more, address, port } of expected) {
+    const objects = await sessions(type, more)
+    expect(configOf(objects)).toEqual({ listen_address: ':8093', advertise_address: address, session_timeout: 1_800 })
+    const { spec } = Service.parse(one(objects, 'Service'))
+    expect(spec).toMatchObject({ type: type === 'Headless' ? 'ClusterIP' : type, ports: [port] })
+    const { template } = z
+      .looseObject({
+        spec: z.looseObject({
+          template: z.looseObject({ metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }) }),
+        }),
+      })
+      .parse(one(objects, 'Deployment')).spec
+    expect(template.metadata.labels).toMatchObject(spec.selector)
+    expect(JSON.stringify(template)).toContain('{"name":"sessions","containerPort":8093}')
+  }
+  await expect(sessions('LoadBalancer')).rejects.toThrow('sessionServer.publicIP is required')
+  await expect(sessions('NodePort', { publicIP: 'node.test' })).rejects.toThrow('sessionServer.nodePort is required')
+  // GitLab would reach one of them, and not the one that runs the job.
+  for (const several of [{ replicas: 2 }, { hpa: { maxReplicas: 2 } }]) {
+    const text = JSON.stringify(await render(several, { sessionServer: { enabled: true } }))
+    expect(text).not.toMatch(/session_server|session-server|"sessions"/)
+  }
 })
 
 test('namespaces for jobs need rights in all namespaces, and the chart grants them only then (G077, G087)', async () => {

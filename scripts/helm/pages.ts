@@ -39,7 +39,7 @@ export function chartFiles(): MadeFile[] {
 
 const RUNNER_TEMPLATES = 'charts/windlass-gitlab-runner/templates'
 /** Templates of a manager that the chart of an agent has as well. */
-const SHARED = ['_names.tpl', '_manager.tpl', '_rbac.tpl', '_drain.tpl'] as const
+const SHARED = ['_names.tpl', '_manager.tpl', '_sessions.tpl', '_rbac.tpl', '_drain.tpl'] as const
 
 function sharedTemplates(rules: string): string {
   const note = `{{- /* Copied by \`npm run gen\` from ${RUNNER_TEMPLATES}. */ -}}\n`

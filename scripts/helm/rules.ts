@@ -70,6 +70,10 @@ export const RULES: Readonly<Record<string, Schema>> = {
   'gitlab.concurrent': whole(1, 100_000),
   'gitlab.metrics.port': whole(1, 65_535),
   'gitlab.reports.port': whole(1, 65_535),
+  'gitlab.sessionServer.serviceType': oneOf('LoadBalancer', 'NodePort', 'ClusterIP', 'Headless'),
+  'gitlab.sessionServer.internalPort': whole(1, 65_535),
+  'gitlab.sessionServer.externalPort': whole(1, 65_535),
+  'gitlab.sessionServer.nodePort': whole(1, 65_535),
   'windlass-gitlab-runner:gitlabUrl': url,
   'windlass-gitlab-runner:image': { type: ['object', 'string', 'null'] },
   'windlass-gitlab-runner:logLevel': word('debug', 'info', 'warn', 'warning', 'error', 'fatal', 'panic'),
@@ -77,6 +81,10 @@ export const RULES: Readonly<Record<string, Schema>> = {
   'windlass-gitlab-runner:imagePullPolicy': word('Always', 'IfNotPresent', 'Never'),
   'windlass-gitlab-runner:concurrent': whole(1, 100_000),
   'windlass-gitlab-runner:metrics.port': whole(1, 65_535),
+  'windlass-gitlab-runner:sessionServer.serviceType': word('LoadBalancer', 'NodePort', 'ClusterIP', 'Headless'),
+  'windlass-gitlab-runner:sessionServer.internalPort': whole(1, 65_535),
+  'windlass-gitlab-runner:sessionServer.externalPort': whole(1, 65_535),
+  'windlass-gitlab-runner:sessionServer.nodePort': whole(1, 65_535),
 }
 
 /** Maps in which a key that is not known is a mistake. */

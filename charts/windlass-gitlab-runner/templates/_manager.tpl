@@ -19,6 +19,13 @@ config.toml: |
   connection_max_age = {{ . | quote }}
   {{- end }}
   listen_address = ":{{ .Values.metrics.port | int }}"
+  {{- if include "gitlab-runner.hasSessions" . }}
+
+  [session_server]
+    listen_address = ":{{ default 8093 .Values.sessionServer.internalPort | int }}"
+    advertise_address = {{ include "gitlab-runner.sessionAddress" . | quote }}
+    session_timeout = {{ default 1800 .Values.sessionServer.timeout | int }}
+  {{- end }}
 {{- with .Values.runners.config }}
 config.template.toml: |
 {{ tpl . $ | indent 2 }}
@@ -144,6 +151,10 @@ pre-entrypoint-script: |
   ports:
     - name: {{ .Values.metrics.portName }}
       containerPort: {{ .Values.metrics.port | int }}
+    {{- if include "gitlab-runner.hasSessions" . }}
+    - name: sessions
+      containerPort: {{ default 8093 .Values.sessionServer.internalPort | int }}
+    {{- end }}
   {{- $timeout := dict "timeoutSeconds" (default 4 .Values.probeTimeoutSeconds | int) }}
   # The manager serves its health only after the registration, which ends by itself, and preEntrypointScript, which has an hour.
   startupProbe:

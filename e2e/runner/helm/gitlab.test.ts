@@ -152,3 +152,24 @@ test('without GitLab jobs nothing of them is rendered (G107)', async () => {
   const text = JSON.stringify(await helm.template('windlass-runtime', BASE))
   expect(text).not.toMatch(/gitlab/i)
 })
+
+test('GitLab reaches the terminals of jobs at the pod of the agent, also with network policies (G096, G107)', async () => {
+  const sessionServer = { enabled: true, publicIP: 'runner.example.com' }
+  const objects = await render({ gitlab: { sessionServer }, networkPolicy: { enabled: true } })
+  const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(one(objects, 'ConfigMap', '-gitlab-runner'))
+  expect(data['config.toml']).toContain('advertise_address = "runner.example.com:9000"')
+  const { spec } = z
+    .looseObject({ spec: z.looseObject({ selector: z.record(z.string(), z.string()) }) })
+    .parse(one(objects, 'Service', '-session-server'))
+  const { template } = z
+    .looseObject({ spec: z.looseObject({ template: z.looseObject({ metadata: z.looseObject({ labels: z.looseObject({}) }) }) }) })
+    .parse(one(objects, 'Deployment', 'runner')).spec
+  expect(template.metadata.labels).toMatchObject(spec.selector)
+  expect(spec).toMatchObject({ type: 'LoadBalancer', ports: [{ port: 9000, targetPort: 8093 }] })
+  expect(container(pod(objects, 'Deployment', 'runner'), 'gitlab-runner')['ports']).toContainEqual({
+    name: 'sessions',
+    containerPort: 8093,
+  })
+  expect(JSON.stringify(one(objects, 'NetworkPolicy', '-others'))).toContain('"port":8093')
+  expect(JSON.stringify(await render({ networkPolicy: { enabled: true } }))).not.toMatch(/session_server|"port":8093/)
+})

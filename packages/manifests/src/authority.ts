@@ -61,6 +61,30 @@ export function signServer(authority: Authority, request: SignRequest & { names:
   })
 }
 
+/** Creates a key and a certificate of a server that vouches for itself: clients trust the certificate as an authority. PEM. Random. */
+export function selfSignedServer({
+  subject,
+  names,
+  now,
+  validMs,
+}: { readonly subject: string; readonly names: readonly string[] } & Term): { readonly cert: string; readonly key: string } {
+  const keys = newKeys()
+  const cert = certificate({
+    issuer: subject,
+    subject,
+    validity: { from: now - SKEW_MS, to: now + validMs },
+    keys,
+    signer: keys,
+    extensions: [
+      basicConstraints(true),
+      keyUsage(DIGITAL_SIGNATURE | KEY_CERT_SIGN),
+      extendedKeyUsage(SERVER_AUTH),
+      alternativeNames(names),
+    ],
+  })
+  return { cert, key: toPem(keys.privateKey) }
+}
+
 /** Issues a key and a certificate of an engine, valid only as a client. PEM. Random. */
 export function issueClient(authority: Authority, { now, validMs }: Term): { readonly cert: string; readonly key: string } {
   const keys = newKeys()

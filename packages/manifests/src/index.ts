@@ -1,4 +1,4 @@
-export { issueClient, newAuthority, signServer, type Authority } from './authority.ts'
+export { issueClient, newAuthority, selfSignedServer, signServer, type Authority } from './authority.ts'
 export { renderAttempt, type RenderedAttempt } from './attempt.ts'
 export type { AttemptInput } from './attempt-input.ts'
 export { DOCKER_SERVER_NAME, issueCertificates, type CertificateOptions, type DockerCertificates } from './certificates.ts'

@@ -27,6 +27,8 @@ true
 {{- $_ := set $values "imagePullSecrets" $root.Values.global.imagePullSecrets -}}
 {{- $_ := set $values "podSecurityContext" (default dict (include "windlass.podSecurity" (dict "context" $root.Values.runner.podSecurityContext) | fromYaml).securityContext) -}}
 {{- $_ := set $values "controlPlane" dict -}}
+{{- $_ := set $values "replicas" 1 -}}
+{{- $_ := set $values "hpa" dict -}}
 {{- $_ := set .into "Values" $values -}}
 {{- $_ := set .into "Release" $root.Release -}}
 {{- $_ := set .into "Chart" $root.Chart -}}
@@ -35,6 +37,7 @@ true
 {{- $_ := set .into "moreEnv" (include "windlass.env" (dict "root" $root) | trim) -}}
 {{- $_ := set .into "moreMounts" (printf "%s\n%s" "- { name: gitlab-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }" (include "windlass.caMount" $root | trim) | trim) -}}
 {{- $_ := set .into "drainSelector" (include "windlass.selectorLabels" (dict "root" $root "component" "runner") | replace ": " "=" | replace "\n" ",") -}}
+{{- $_ := set .into "sessionSelector" (include "windlass.selectorLabels" (dict "root" $root "component" "runner")) -}}
 {{- if $values.reports.enabled -}}{{- $_ := set .into "agentUrl" (printf "http://127.0.0.1:%d" (int $values.reports.port)) -}}{{- end -}}
 {{- end -}}
 

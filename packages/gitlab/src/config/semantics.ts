@@ -3,6 +3,7 @@ import { nearest } from '@windlass/plan/suggest'
 import { featureFlags, FLAGS, unknownFlags } from '../job/feature-flags.ts'
 import type { KubernetesSection } from './sections/kubernetes-section.ts'
 import type { RunnerConfig, RunnerSection } from './schema.ts'
+import { sessionSettings } from './session-server.ts'
 import type { Path } from './keys/toml-lines.ts'
 
 export interface Remark {
@@ -15,6 +16,7 @@ export interface Remark {
 /** Returns what is wrong in a configuration whose keys have the right types. */
 export function remarksOn(config: RunnerConfig): Remark[] {
   const remarks = config.runners.flatMap((runner, n) => onRunner(runner, ['runners', n]))
+  remarks.push(...onSessionServer(config.session_server))
   const { length } = config.runners
   if (config.concurrent < length)
     remarks.push({
@@ -23,6 +25,16 @@ export function remarksOn(config: RunnerConfig): Remark[] {
       message: `concurrent is ${config.concurrent}, and ${length} runners share it, so some of them have to wait for the others`,
     })
   return remarks
+}
+
+function onSessionServer(section: RunnerConfig['session_server']): Remark[] {
+  const settings = sessionSettings(section)
+  if (settings !== undefined && 'problem' in settings)
+    return [{ severity: 'error', path: ['session_server', settings.key], message: settings.problem }]
+  const advertised = section?.advertise_address ?? ''
+  if (settings !== undefined || advertised === '') return []
+  const message = 'advertise_address has no effect without listen_address, so jobs have no terminals'
+  return [{ severity: 'warning', path: ['session_server', 'advertise_address'], message }]
 }
 
 function onRunner(runner: RunnerSection, path: Path): Remark[] {

@@ -18,6 +18,7 @@ test('sends all features as booleans, and only those as true that the runner imp
   )
   expect(Object.keys(FEATURES)).toHaveLength(31)
   expect(runnerInfo()).not.toHaveProperty('labels')
+  expect(runnerInfo({ hasTerminals: true }).features).toMatchObject({ session: true, terminal: true, proxy: false })
 })
 
 test('labels of the entry replace those of the configuration', () => {

@@ -3,7 +3,8 @@ import { fault, type Problem } from '@windlass/kit'
 
 /**
  * Features of the runner API of GitLab. All are always sent. The server changes what it sends by them, so a feature is only true if the runner
- * implements it: `native_steps_integration` would bring steps, and `job_inputs` values to insert. `vault_secrets` brings secrets of all stores.
+ * implements it: `native_steps_integration` would bring steps, and `job_inputs` values to insert. `vault_secrets` brings secrets of all stores. `session` and
+ * `terminal` depend on the configuration.
  */
 export const FEATURES = {
   variables: true,
@@ -62,6 +63,8 @@ export interface InfoOptions {
   readonly shell?: string
   /** Labels of the entry, merged with those of the whole configuration by `mergeLabels`. */
   readonly labels?: Labels
+  /** True for a manager that serves terminals of jobs. Default: false. */
+  readonly hasTerminals?: boolean
 }
 
 /** Returns the `info` object of requests. */
@@ -70,6 +73,7 @@ export function runnerInfo({
   revision = 'unknown',
   shell = 'bash',
   labels = {},
+  hasTerminals = false,
 }: InfoOptions = {}): RunnerInfo {
   return {
     name: 'windlass',
@@ -79,7 +83,7 @@ export function runnerInfo({
     architecture: ARCHITECTURES[process.arch] ?? process.arch,
     executor: 'kubernetes',
     shell,
-    features: FEATURES,
+    features: { ...FEATURES, session: hasTerminals, terminal: hasTerminals },
     config: { gpus: '' },
     ...(Object.keys(labels).length > 0 && { labels }),
   }

@@ -1,5 +1,5 @@
 /** The request for a job: a long poll that the server may hold. */
-import type { Clock, Logger } from '@windlass/kit'
+import { defined, type Clock, type Logger } from '@windlass/kit'
 import { z } from 'zod'
 import { Job } from '../job/payload.ts'
 import { single, type Calls } from './calls.ts'
@@ -12,7 +12,18 @@ export interface JobRequest {
   readonly lastUpdate?: string | undefined
   /** Default: that of the client. */
   readonly info?: RunnerInfo
+  /** Where GitLab opens the terminal of the job. Default: the job has none. */
+  readonly session?: SessionOffer | undefined
   readonly signal?: AbortSignal | undefined
+}
+
+/** The session of a job, as the API of GitLab has it. */
+export interface SessionOffer {
+  readonly url: string
+  /** PEM. GitLab trusts it for this address. */
+  readonly certificate: string
+  /** Value of the header `Authorization`. */
+  readonly authorization: string
 }
 
 export interface JobRequestResult {
@@ -47,12 +58,12 @@ export function jobRequest(options: {
   readonly updateJob: UpdateJob
 }): (request: JobRequest) => Promise<JobRequestResult> {
   const { call, token, log } = options
-  return async ({ systemId, lastUpdate, info = options.info, signal }) => {
+  return async ({ systemId, lastUpdate, info = options.info, session, signal }) => {
     const answer = await call({
       method: 'POST',
       path: 'jobs/request',
       headers: { 'RUNNER-TOKEN': token },
-      body: { info, token, system_id: systemId, last_update: lastUpdate ?? '' },
+      body: { info, token, system_id: systemId, last_update: lastUpdate ?? '', ...defined({ session }) },
       expected: [201, 204],
       signal,
       timeoutMs: TIMEOUT_MS,

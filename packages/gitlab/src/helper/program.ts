@@ -22,6 +22,8 @@ export const JobProgram = z.object({
   environmentFile: z.string(),
   /** Time limit of the stages before `after_script`. Milliseconds. */
   timeoutMs: z.number(),
+  /** Longest time for which the end of the job waits for a terminal. Milliseconds. Absent for a job without terminals. */
+  terminalMs: z.number().optional(),
   /** Ports of services that must accept connections before the first stage. */
   healthChecks: z.array(z.object({ service: z.string(), port: z.int() })),
 })

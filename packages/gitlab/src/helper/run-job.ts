@@ -43,6 +43,7 @@ export async function runJob({ programFolder, exchangeFolder, clock, signal, ...
       log,
       clock,
       timeoutMs: program.timeoutMs,
+      terminalMs: program.terminalMs,
       canceled,
     })
   } finally {

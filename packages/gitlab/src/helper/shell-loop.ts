@@ -19,6 +19,10 @@ export const FILES = {
   serviceEnd: (service: number): string => `service-${service}`,
   /** Exists once the job was canceled. */
   canceled: 'canceled',
+  /** Exists while a user has a terminal, which the end of the job waits for. */
+  terminal: 'terminal',
+  /** Process ID of the shell of a terminal, with a line feed. */
+  terminalShell: (terminal: number): string => `terminal-shell-${terminal}`,
 } as const
 
 /** The loop. Its only argument is the shared folder. */
@@ -68,7 +72,7 @@ done
 `
 
 /** Places in which images have their shells. */
-const SHELLS = [
+export const SHELLS = [
   '/usr/local/bin/bash',
   '/usr/bin/bash',
   '/bin/bash',

@@ -214,3 +214,37 @@ test('frames are read whole, from any cut of the log', () => {
   )
   expect(() => decodeFrames(Buffer.from('not a frame\n'))).toThrow('damaged at byte 0')
 })
+
+test('a job whose stages have ended waits for its terminal, keeps its result, and ends when the terminal is closed', async () => {
+  const scene = openScene()
+  const mark = join(scene.folder, 'exchange', FILES.terminal)
+  writeFileSync(mark, '')
+  const running = scene.run([{ name: 'step_script', script: 'exit 3' }], { terminalMs: 600_000 })
+  const said = (): string =>
+    Buffer.concat(scene.frames().flatMap(({ kind, bytes }) => (kind === 'executor' ? [bytes] : []))).toString()
+  await expect.poll(said).toBe('A terminal is open. The job ends when it is closed, at the latest after 600 s.\n')
+  expect(controlOf(scene).at(-1)).toMatchObject({ type: 'stage-end', name: 'step_script' })
+  rmSync(mark)
+  expect(await running).toMatchObject({ state: 'failed', reason: 'script_failure', exitCode: 3 })
+  expect(said()).toContain('The terminal is closed.')
+  expect(controlOf(scene).at(-1)).toMatchObject({ type: 'end' })
+})
+
+test.each([
+  { what: 'the time is over', terminalMs: 300, text: 'The terminal was still open after 0 s, and is closed.' },
+  { what: 'the job is canceled', terminalMs: 600_000, text: 'The job is canceled, and its terminal is closed.' },
+  { what: 'the job has no terminals', terminalMs: undefined, text: '' },
+])('a job does not wait for its terminal when $what', async ({ terminalMs, text }) => {
+  const scene = openScene()
+  writeFileSync(join(scene.folder, 'exchange', FILES.terminal), '')
+  const canceled = new AbortController()
+  const running = scene.run([{ script: 'true' }], { terminalMs, canceled: canceled.signal })
+  const lines = (): string =>
+    Buffer.concat(scene.frames().flatMap(({ kind, bytes }) => (kind === 'executor' ? [bytes] : []))).toString()
+  if (text.includes('canceled')) {
+    await expect.poll(lines).toContain('A terminal is open')
+    canceled.abort()
+  }
+  expect(await running).toEqual({ state: 'success' })
+  expect(lines()).toContain(text)
+})

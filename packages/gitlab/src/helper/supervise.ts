@@ -21,6 +21,7 @@ import { defined, type Clock } from '@windlass/kit'
 import type { Stage } from '../job/stage.ts'
 import type { JobLog } from './job-log.ts'
 import { FILES } from './shell-loop.ts'
+import { waitForTerminal } from './wait-for-terminal.ts'
 
 export interface SupervisorOptions {
   readonly stages: readonly Stage[]
@@ -35,6 +36,8 @@ export interface SupervisorOptions {
   readonly graceMs?: number
   /** Aborted when the job is canceled: what runs is stopped, and the stages that always run still run. */
   readonly canceled: AbortSignal
+  /** Longest time for which the end of the job waits for a terminal. Milliseconds. Default: the job has no terminals. */
+  readonly terminalMs?: number | undefined
 }
 
 export type JobResult =
@@ -78,6 +81,7 @@ export async function superviseJob(options: SupervisorOptions): Promise<JobResul
     if (stage.isFatal || ended.why !== undefined) result = failureOf(stage, ended, ownMs)
   }
   output.rest()
+  if (options.terminalMs !== undefined) await waitForTerminal({ ...options, timeoutMs: options.terminalMs })
   log.control({ type: 'end', result })
   commands.send('end')
   await waitForLoop(options)

@@ -23,6 +23,8 @@ export interface EntryOptions {
   readonly configFile: string
   readonly version: string
   readonly revision: string
+  /** Whether the manager serves terminals of jobs. */
+  readonly hasTerminals: boolean
   readonly clock: Clock
   readonly log: Logger
   /** Aborts all calls. */
@@ -45,7 +47,7 @@ export function runnerKey({ url = '', token = '', id }: RunnerSection): string {
 export function openEntry(
   runner: RunnerSection,
   config: Pick<RunnerConfig, 'labels' | 'connection_max_age'>,
-  { configFile, version, revision, clock, log, signal }: EntryOptions,
+  { configFile, version, revision, hasTerminals, clock, log, signal }: EntryOptions,
 ): Entry {
   const { url = '', token = '' } = runner
   const tls = URL.canParse(url)
@@ -68,6 +70,7 @@ export function openEntry(
       revision,
       shell: runner.shell || 'bash',
       labels: mergeLabels(config.labels ?? {}, runner.labels ?? {}),
+      hasTerminals,
     }),
     ...(maxAgeMs !== undefined && { connectionMaxAgeMs: maxAgeMs }),
     log,

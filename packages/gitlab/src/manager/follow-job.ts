@@ -3,7 +3,7 @@ import { defined, type Clock, type Logger } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import type { Coordinator } from '../coordinator/client.ts'
 import type { FailureReason } from '../coordinator/failure-reasons.ts'
-import { LATE_S } from '../pod/render.ts'
+import { lifeOf } from '../pod/render.ts'
 import type { Delivery } from '../trace/final-update.ts'
 import { openTraceSender, type JobEnd, type TraceSender } from '../trace/trace-sender.ts'
 import { cancelScript } from './pods/cancel-script.ts'
@@ -36,6 +36,8 @@ export interface FollowOptions {
   readonly nextPod?: (() => Promise<boolean>) | undefined
   /** Called when the state that users see changes. */
   readonly onState?: (state: 'preparing' | 'running' | 'ending', why: string) => void
+  /** Called once when the pod runs. The signal is aborted when the job has ended. */
+  readonly onRunning?: (pod: ObjectRef, over: AbortSignal) => void
   /** Aborted to end the job as interrupted: the manager stops. */
   readonly interrupted: AbortSignal
   /** Aborted to leave the job to another manager. */
@@ -136,7 +138,7 @@ class Following {
     const unfollow = pods.follow(record.pod, pollMs, (change) => this.#learn(change))
     void this.#look()
     void this.#watchWaiting()
-    void clock.sleep((record.timeoutS + LATE_S + LOST_S) * 1_000, this.#over.signal).then(
+    void clock.sleep((lifeOf(record) + LOST_S) * 1_000, this.#over.signal).then(
       () => this.#lose(`the log of the job in the pod ${this.#shownPod} could not be read to its end`),
       () => undefined,
     )
@@ -218,6 +220,7 @@ class Following {
     if (this.#isReading) return
     this.#isReading = true
     this.#options.onState?.('running', `Running in the pod ${pod.metadata.name}`)
+    this.#options.onRunning?.(this.#pod, this.#over.signal)
     if (this.#isCanceling) void this.#cancel()
     void this.#read()
   }

@@ -2,8 +2,9 @@
 import { isAbort, type Logger } from '@windlass/kit'
 import type { ReceivedJob } from '../feed/feed.ts'
 import type { JobProgram } from '../helper/program.ts'
-import { LATE_S } from '../pod/render.ts'
+import { lifeOf } from '../pod/render.ts'
 import { registryLogins } from '../pod/registry-logins.ts'
+import type { Session } from '../session/session.ts'
 import { apiRetry } from './sites/api-retry.ts'
 import type { Entry } from './entry.ts'
 import { followJob, type Followed } from './follow-job.ts'
@@ -13,6 +14,7 @@ import type { JobRecord } from './records/job-record.ts'
 import { CANCELED, outcomeOf } from './views/job-outcome.ts'
 import type { JobOutcome, JobViews } from './views/job-view.ts'
 import type { Places } from './plan/places.ts'
+import { openPodTerminal } from './pods/pod-terminal.ts'
 import { preparePlan, type PrepareOptions } from './plan/prepare-plan.ts'
 import { refuseJob } from './refuse-job.ts'
 import { factsOf, masksOf, openShownJob, recordedFacts, recordedMasks, type ShownJob } from './views/shown-job.ts'
@@ -34,8 +36,8 @@ export interface JobRunnerOptions extends PrepareOptions {
 }
 
 export interface JobRunner {
-  /** Runs a job to its end. Never rejects for what happens to the job. */
-  run(entry: Entry, received: ReceivedJob): Promise<void>
+  /** Runs a job to its end, and ends its session. Never rejects for what happens to the job. */
+  run(entry: Entry, received: ReceivedJob, session?: Session): Promise<void>
   /** Continues a job. */
   resume(entry: Entry, site: Site, found: FoundJob): Promise<void>
   /** Shows a job that will run when another one has ended. */
@@ -78,7 +80,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
   }
 
-  async function run(entry: Entry, { job, correlationId }: ReceivedJob): Promise<void> {
+  async function run(entry: Entry, { job, correlationId }: ReceivedJob, session?: Session): Promise<void> {
     const { runnerKey } = entry
     const projectId = job.job_info.project_id
     const place = places.take(runnerKey, projectId)
@@ -91,14 +93,15 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
       const until = AbortSignal.any([signal, interrupted, AbortSignal.timeout(PREPARE_MS)])
       const { plan, program } = await preparePlan(
         { ...options, signal: until },
-        { entry, job, correlationId, place, namespace: site.namespace },
+        { entry, job, correlationId, place, namespace: site.namespace, terminalS: session?.timeoutS },
       )
       shown.mask(recordedMasks(plan.record))
-      outcome = await following(plan.pod, (left) => start({ entry, site, plan, program, job, shown, left }))
+      outcome = await following(plan.pod, (left) => start({ entry, site, plan, program, job, shown, session, left }))
     } catch (error) {
       if (isAbort(error) && signal.aborted) return
       outcome = await refuseJob({ ...options, entry, job, error })
     } finally {
+      session?.close()
       places.free(runnerKey, projectId, place)
       shown.end(outcome)
     }
@@ -115,6 +118,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     program,
     job,
     shown,
+    session,
     left,
   }: {
     readonly entry: Entry
@@ -123,6 +127,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     readonly program: JobProgram
     readonly job: ReceivedJob['job']
     readonly shown: ShownJob
+    readonly session: Session | undefined
     readonly left: AbortSignal
   }): Promise<JobOutcome | undefined> {
     const { coordinator } = entry
@@ -150,7 +155,8 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
         return undefined
       }
       await objects.createPod(0)
-      const result = await follow({ entry, site, record, notes: [], nextPod: nextPodOf(plan, objects), shown, left })
+      const nextPod = nextPodOf(plan, objects)
+      const result = await follow({ entry, site, record, notes: [], nextPod, shown, session, left })
       return await conclude({ entry, site, record }, result)
     } catch (error) {
       // Another manager ends it.
@@ -191,7 +197,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     let outcome: JobOutcome | undefined
     try {
       outcome = await following(pod, async (left) => {
-        const result = await follow({ entry, site, record, notes, nextPod: undefined, shown, left })
+        const result = await follow({ entry, site, record, notes, nextPod: undefined, shown, session: undefined, left })
         return conclude({ entry, site, record }, result)
       })
     } finally {
@@ -207,12 +213,14 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     notes,
     nextPod,
     shown,
+    session,
     left,
   }: FoundJob & {
     readonly entry: Entry
     readonly site: Site
     readonly nextPod: (() => Promise<boolean>) | undefined
     readonly shown: ShownJob
+    readonly session: Session | undefined
     readonly left: AbortSignal
   }): Promise<Followed> {
     const { runner, coordinator } = entry
@@ -233,6 +241,12 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
         pollMs: secondsOr(runner.kubernetes?.poll_interval, POLL_INTERVAL_S) * 1_000,
         nextPod,
         onState: (state, why) => shown.set(state, why, { pod: record.pod, namespace }),
+        onRunning(pod, over) {
+          const terminal = openPodTerminal({ kube, pod, jobId: record.jobId, clock, log, over })
+          if (session !== undefined) session.attach(record.jobId, terminal)
+          // GitLab reached the terminal at the manager that has ended. Its job must not wait for it.
+          else if (record.terminalS !== undefined) void terminal.release()
+        },
         interrupted,
         signal: left,
         clock,
@@ -249,7 +263,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     const { record } = job
     const { end, delivery, failure } = result
     log.info({ job: record.jobId, state: end?.state, delivery: delivery.type }, 'the job has ended')
-    const lastAt = record.createdAt + (record.timeoutS + LATE_S) * 1_000
+    const lastAt = record.createdAt + lifeOf(record) * 1_000
     // The record stays for another try, which `Site` begins, as long as the pod can have the log.
     if (delivery.type === 'given-up' && clock.now() < lastAt) return undefined
     await removed({ ...job, atOnce: end === undefined })

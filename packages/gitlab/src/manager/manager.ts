@@ -1,7 +1,7 @@
 /** The manager of GitLab runners: reads the configuration, asks for jobs, runs them, and stops in the ways of the original. */
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { attempt, isAbort, type Clock, type Logger } from '@windlass/kit'
+import { attempt, defined, isAbort, type Clock, type Logger } from '@windlass/kit'
 import type { RunnerConfig } from '../config/schema.ts'
 import { storeToken } from '../config/store-token.ts'
 import { systemIdFor } from '../config/system-id.ts'
@@ -17,6 +17,7 @@ import { instanceName } from './sites/instance-name.ts'
 import type { FoundJob, Site } from './sites/site.ts'
 import { gitlabUrl } from './views/shown-job.ts'
 import { openSites, type Sites } from './sites/sites.ts'
+import { NO_TERMINALS, openTerminals, type Terminals } from './terminals.ts'
 
 export interface ManagerOptions {
   readonly configFile: string
@@ -42,6 +43,8 @@ export interface ManagerState {
   /** Runners of the configuration that have a token. */
   readonly runners: readonly { readonly name: string; readonly gitlab: string }[]
   readonly entries: ReturnType<Feed['state']>
+  /** Number of open terminals. Absent if the manager serves none. */
+  readonly terminals?: number
 }
 
 export interface Manager {
@@ -84,6 +87,7 @@ class GitlabManager implements Manager {
   readonly #resumed = new Set<Promise<void>>()
   readonly #source: ConfigSource
   #config: RunnerConfig
+  #terminals: Terminals = NO_TERMINALS
   #feed: Feed | undefined
   #watching: Promise<void> = Promise.resolve()
   #isParked = false
@@ -131,6 +135,7 @@ class GitlabManager implements Manager {
 
   async start(): Promise<void> {
     const { clock, log } = this.#options
+    this.#terminals = await openTerminals(() => this.#config, { clock, log })
     this.#setEntries()
     // Jobs of a manager that is gone come before new ones. A cluster that is away only delays them.
     for (const entry of this.#entries.values()) await attempt(log, 'cluster', () => this.#sites.of(entry))
@@ -139,7 +144,10 @@ class GitlabManager implements Manager {
       entries: [...this.#entries.values()].map(feedEntry),
       clock,
       log,
-      request: (key, call) => this.#entryOf(key).coordinator.requestJob({ ...call, systemId: this.systemId }),
+      request: (key, call) =>
+        this.#terminals.request(key, (session) =>
+          this.#entryOf(key).coordinator.requestJob({ ...call, systemId: this.systemId, session }),
+        ),
       onJob: (received) => this.#run(received),
       onQueued: (received) => this.#runner.queue(this.#entryOf(received.key), received),
     })
@@ -159,7 +167,7 @@ class GitlabManager implements Manager {
   #run(received: ReceivedJob): Promise<void> {
     const { id, job_info: info } = received.job
     this.#options.log.info({ job: id, project: info.project_full_path, correlation_id: received.correlationId }, 'received a job')
-    return this.#runner.run(this.#entryOf(received.key), received)
+    return this.#runner.run(this.#entryOf(received.key), received, this.#terminals.take(received.key, id))
   }
 
   /** Opens entries of the configuration that are new. Those that were removed stay for the jobs that they run. */
@@ -176,7 +184,8 @@ class GitlabManager implements Manager {
       wanted.add(key)
       const known = this.#entries.get(key)
       if (known !== undefined && JSON.stringify(known.runner) === JSON.stringify(section)) continue
-      const opened = openEntry(section, this.#config, { configFile, version, revision, clock, log, signal })
+      const { hasServer: hasTerminals } = this.#terminals
+      const opened = openEntry(section, this.#config, { configFile, version, revision, hasTerminals, clock, log, signal })
       this.#entries.set(key, opened)
       if (known !== undefined) this.#sites.forget(known)
       this.#rotate(opened)
@@ -253,6 +262,8 @@ class GitlabManager implements Manager {
   /** Asks for no more jobs, and resolves when those that run have ended. */
   async #idle(): Promise<void> {
     this.#isStopping = true
+    // A manager that waits for its jobs does not wait for users.
+    this.#terminals.release()
     await this.#feed?.drain()
     while (this.#resumed.size > 0) await Promise.all(this.#resumed)
   }
@@ -269,6 +280,7 @@ class GitlabManager implements Manager {
   }
 
   async close(): Promise<void> {
+    await this.#terminals.close()
     this.#stop.abort(new DOMException('the manager stops', 'AbortError'))
     await this.#feed?.close()
     await this.#sites.close()
@@ -299,6 +311,7 @@ class GitlabManager implements Manager {
         runner.token === undefined || runner.token === '' ? [] : [{ name: runner.name ?? '', gitlab: gitlabUrl(runner) }],
       ),
       entries: this.#feed?.state() ?? [],
+      ...defined({ terminals: this.#terminals.count() }),
     }
   }
 }

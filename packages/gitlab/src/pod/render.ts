@@ -25,6 +25,8 @@ export interface RenderOptions extends ContainerOptions {
   readonly managerName: string
   /** Labels of Windlass. */
   readonly labels?: Readonly<Record<string, string>>
+  /** Life of the pod after its job, for a terminal. Seconds. Default: 0. */
+  readonly terminalS?: number
   /** Names of Secrets with logins of registries. */
   readonly pullSecrets: readonly string[]
   readonly buildsFolder: string
@@ -35,6 +37,17 @@ export interface RenderOptions extends ContainerOptions {
  * Life of a pod after the time limit of its job, for `after_script`, caches and artifacts. The original ends the pod after a second, and loses them. Seconds.
  */
 export const LATE_S = 900
+
+/** Returns the time after which the pod of a job ends whatever it does. Seconds. */
+export function lifeOf({
+  timeoutS,
+  terminalS = 0,
+}: {
+  readonly timeoutS: number
+  readonly terminalS?: number | undefined
+}): number {
+  return timeoutS + LATE_S + terminalS
+}
 
 /** Returns the pod. Throws `ConfigurationError` for what the job asks for and the runner does not allow. */
 export function renderPod(options: RenderOptions): Json {
@@ -76,7 +89,9 @@ export function renderPod(options: RenderOptions): Json {
       options,
       present({
         restartPolicy: 'Never',
-        activeDeadlineSeconds: options.flags.FF_USE_POD_ACTIVE_DEADLINE_SECONDS ? timeoutS + LATE_S : undefined,
+        activeDeadlineSeconds: options.flags.FF_USE_POD_ACTIVE_DEADLINE_SECONDS
+          ? lifeOf({ timeoutS, terminalS: options.terminalS })
+          : undefined,
         terminationGracePeriodSeconds: section.pod_termination_grace_period_seconds ?? section.terminationGracePeriodSeconds,
         serviceAccountName: section.service_account,
         automountServiceAccountToken: section.automount_service_account_token,

@@ -37,7 +37,6 @@ function notSupported(reason: string, action: string, more: Omit<Ignored, 'reaso
 const MOUNT = 'name mount_path sub_path read_only'
 const HOOK = 'exec.command http_get.host http_get.http_headers http_get.path http_get.port http_get.scheme tcp_socket'
 const KUBERNETES = 'runners.kubernetes'
-const NO_TERMINAL = 'Windlass does not have a terminal for GitLab jobs'
 const NO_SUSPENSION = 'Windlass does not suspend the environment of a job'
 const ONE_HELPER = 'Windlass has one helper image'
 const NO_ROLE = 'Windlass signs the addresses of caches with the credentials of the manager'
@@ -54,9 +53,7 @@ export const KEY_USES: Readonly<Record<string, KeyUse>> = {
     'Collect the log of the manager, which has `level` 50 for errors',
   ),
   user: noMeaning('only the shell executor runs jobs as a user of the machine'),
-  'session_server.listen_address': notSupported(NO_TERMINAL, 'Remove [session_server]'),
-  'session_server.advertise_address': notSupported(NO_TERMINAL, 'Remove [session_server]'),
-  'session_server.session_timeout': notSupported(NO_TERMINAL, 'Remove [session_server]', { standard: 1_800 }),
+  ...used('session_server', 'listen_address advertise_address session_timeout'),
   machine: noMeaning('only the executor docker+machine has machines'),
   experimental: notSupported('Windlass does not have the experimental functions of the original', 'Remove [experimental]'),
 

@@ -80,6 +80,7 @@ export function planJob(options: JobPlanOptions): JobPlan {
       identity,
       managerName: options.managerName,
       labels: { [LABELS.job]: String(job.id), [LABELS.manager]: options.systemId },
+      terminalS: options.terminalS ?? 0,
       helperImage: section.helper_image || options.helperImage,
       pullPolicy: (container) => {
         const list = policies.get(container) ?? [undefined]

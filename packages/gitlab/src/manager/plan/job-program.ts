@@ -58,6 +58,7 @@ export function programOf(
     stages,
     environmentFile: `${temporaryFolder}/gitlab_runner_env`,
     timeoutMs: timeoutOf(job) * 1_000,
+    ...defined({ terminalMs: options.terminalS === undefined ? undefined : options.terminalS * 1_000 }),
     healthChecks: healthChecksOf(services),
   }
 }

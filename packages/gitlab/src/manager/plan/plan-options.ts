@@ -25,6 +25,8 @@ export interface JobPlanOptions {
   readonly unique: string
   /** PEM texts for the connection to GitLab. */
   readonly tls: { readonly ca?: string | undefined; readonly cert?: string | undefined; readonly key?: string | undefined }
+  /** Longest time for which the end of the job waits for a terminal. Seconds. Undefined: the job has no terminals. */
+  readonly terminalS?: number | undefined
   /** Epoch milliseconds. */
   readonly now: number
 }

@@ -31,6 +31,8 @@ export interface PreparedJob extends Pick<ReceivedJob, 'job' | 'correlationId'> 
   readonly place: Place
   /** Namespace of the manager. */
   readonly namespace: string
+  /** See `JobPlanOptions`. */
+  readonly terminalS: number | undefined
 }
 
 /**
@@ -39,7 +41,7 @@ export interface PreparedJob extends Pick<ReceivedJob, 'job' | 'correlationId'> 
  */
 export async function preparePlan(
   options: PrepareOptions,
-  { entry, job, correlationId, place, namespace }: PreparedJob,
+  { entry, job, correlationId, place, namespace, terminalS }: PreparedJob,
 ): Promise<{ readonly plan: JobPlan; readonly program: JobProgram }> {
   const { systemId, managerName, version, revision, helperImage, env, clock, signal } = options
   const { runner, runnerKey, tls } = entry
@@ -59,6 +61,7 @@ export async function preparePlan(
     place,
     unique: randomBytes(4).toString('hex'),
     tls: tls?.files() ?? {},
+    terminalS,
     now: clock.now(),
   }
   const plan = withoutSecrets(secrets, () => planJob(given))

@@ -44,6 +44,7 @@ export function recordOf(
     ownsNamespace,
     createdAt: now,
     timeoutS: timeoutOf(job),
+    ...defined({ terminalS: options.terminalS }),
     supportedReasons: job.features.failure_reasons,
     // GitLab shows such a trace only to members of the project.
     isDebug: isTraced(options, variables) || shownServices.length > 0,

@@ -29,6 +29,8 @@ export const JobRecord = z.object({
   createdAt: z.number(),
   /** Seconds. */
   timeoutS: z.number(),
+  /** Longest time for which the end of the job waits for a terminal. Seconds. Absent for a job without terminals. */
+  terminalS: z.number().optional(),
   supportedReasons: z.array(z.string()),
   isDebug: z.boolean(),
   /** Containers of services whose output is part of the trace. */

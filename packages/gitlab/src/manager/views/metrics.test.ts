@@ -30,6 +30,11 @@ test('the liveness of a manager is that of its loops, and its readiness whether 
   })
 })
 
+test('a manager with terminals counts those that are open', async () => {
+  expect((await answerOf('/metrics', { terminals: 2 })).text).toContain('\nwindlass_gitlab_terminals 2\n')
+  expect((await answerOf('/metrics')).text).not.toContain('terminals')
+})
+
 test('metrics and the list of jobs have the jobs of the manager', async () => {
   const job = {
     id: 7,

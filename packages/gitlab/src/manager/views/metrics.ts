@@ -28,7 +28,7 @@ function answer(path: string, state: ManagerState, version: string): ProbeAnswer
   }
 }
 
-function metricsText({ concurrent, jobs, entries }: ManagerState, version: string): string {
+function metricsText({ concurrent, jobs, entries, terminals }: ManagerState, version: string): string {
   const states = new Map<string, number>()
   for (const { state } of jobs) states.set(state, (states.get(state) ?? 0) + 1)
   return exposition([
@@ -61,6 +61,9 @@ function metricsText({ concurrent, jobs, entries }: ManagerState, version: strin
       help: 'Whether an entry is paused after refusals: 1 if it is.',
       samples: entries.map(({ key, isPaused }) => ({ labels: { runner: key }, value: Number(isPaused) })),
     },
+    ...(terminals === undefined
+      ? []
+      : [{ name: 'windlass_gitlab_terminals', help: 'Open terminals of jobs.', samples: [{ value: terminals }] }]),
   ])
 }
 
