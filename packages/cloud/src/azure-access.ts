@@ -3,10 +3,10 @@
  * identity of the node.
  */
 import { readFile } from 'node:fs/promises'
-import { fault, type Clock } from '@windlass/kit'
+import { fault } from '@windlass/kit'
 import { z } from 'zod'
+import { loginToken, managedIdentityToken, type AzureToken, type AzureTokenOptions } from './azure-token.ts'
 import { cached } from './cached.ts'
-import { callCloud, postForm, readJsonError, type CloudRequest } from './call-cloud.ts'
 
 export interface AzureAccess {
   readonly subscriptionId: string
@@ -15,13 +15,7 @@ export interface AzureAccess {
   readonly token: string
 }
 
-export interface AzureAccessOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly clock: Clock
-  /** Base URLs of the metadata service and of the login, overridden in tests. */
-  readonly metadataUrl?: string
-  readonly loginUrl?: string
-}
+export type AzureAccessOptions = AzureTokenOptions
 
 const CloudConfig = z.looseObject({
   subscriptionId: z.string().min(1),
@@ -34,7 +28,6 @@ const CloudConfig = z.looseObject({
   userAssignedIdentityID: z.string().default(''),
 })
 type CloudConfig = z.infer<typeof CloudConfig>
-const Token = z.looseObject({ access_token: z.string(), expires_in: z.coerce.number() })
 
 const RESOURCE = 'https://management.azure.com/'
 
@@ -42,7 +35,10 @@ const RESOURCE = 'https://management.azure.com/'
 export function azureAccess(options: AzureAccessOptions): (signal: AbortSignal) => Promise<AzureAccess> {
   const granted = cached(options.clock, async (signal) => {
     const config = await readCloudConfig(options.env)
-    const token = await (config.useManagedIdentityExtension ? managedIdentity : servicePrincipal)(options, config, signal)
+    const identity = { resource: RESOURCE, clientId: config.userAssignedIdentityID }
+    const token = await (config.useManagedIdentityExtension
+      ? managedIdentityToken(options, identity, signal)
+      : servicePrincipal(options, config, signal))
     return { token: token.access_token, expiresAt: options.clock.now() + token.expires_in * 1000 }
   })
   return async (signal) => {
@@ -64,41 +60,11 @@ async function readCloudConfig(env: AzureAccessOptions['env']): Promise<CloudCon
   }
 }
 
-async function managedIdentity(
-  options: AzureAccessOptions,
-  config: CloudConfig,
-  signal: AbortSignal,
-): Promise<z.infer<typeof Token>> {
-  const { clock, metadataUrl = 'http://169.254.169.254' } = options
-  const query = new URLSearchParams({
-    'api-version': '2018-02-01',
-    resource: RESOURCE,
-    ...(config.userAssignedIdentityID !== '' && { client_id: config.userAssignedIdentityID }),
-  })
-  const url = `${metadataUrl}/metadata/identity/oauth2/token?${query.toString()}`
-  return fetchToken(clock, 'managed identity', { method: 'GET', url, headers: { metadata: 'true' } }, signal)
-}
-
-async function servicePrincipal(
-  options: AzureAccessOptions,
-  config: CloudConfig,
-  signal: AbortSignal,
-): Promise<z.infer<typeof Token>> {
-  const { clock, loginUrl = 'https://login.microsoftonline.com' } = options
-  const request = postForm(`${loginUrl}/${config.tenantId}/oauth2/v2.0/token`, {
-    grant_type: 'client_credentials',
-    client_id: config.aadClientId,
-    client_secret: config.aadClientSecret,
-    scope: `${RESOURCE}.default`,
-  })
-  return fetchToken(clock, 'login', request, signal)
-}
-
-async function fetchToken(
-  clock: Clock,
-  action: string,
-  request: CloudRequest,
-  signal: AbortSignal,
-): Promise<z.infer<typeof Token>> {
-  return Token.parse(JSON.parse(await callCloud(clock, { provider: 'Azure', action, request, readError: readJsonError }, signal)))
+function servicePrincipal(options: AzureAccessOptions, config: CloudConfig, signal: AbortSignal): Promise<AzureToken> {
+  const { tenantId: tenant, aadClientId: clientId, aadClientSecret } = config
+  return loginToken(
+    options,
+    { tenant, clientId, scope: `${RESOURCE}.default`, proof: { client_secret: aadClientSecret } },
+    signal,
+  )
 }

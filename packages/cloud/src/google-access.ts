@@ -3,35 +3,26 @@
  * of the node, which also serves Workload Identity.
  */
 import { createSign } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { fault, parseJson, type Clock } from '@windlass/kit'
+import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import { cached } from './cached.ts'
 import { callCloud, postForm, readJsonError } from './call-cloud.ts'
+import { GoogleKey, readGoogleKey } from './google-key.ts'
+import { askMetadata, GoogleToken, type MetadataOptions } from './google-metadata.ts'
 
 export interface GoogleAccess {
   readonly project: string
   readonly token: string
 }
 
-export interface GoogleAccessOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly clock: Clock
-  /** Base URL of the metadata server, overridden in tests. */
-  readonly metadataUrl?: string
-}
+export type GoogleAccessOptions = MetadataOptions
 
-const KeyFile = z.looseObject({
-  type: z.literal('service_account', { error: 'must be the key of a service account' }),
+const KeyFile = GoogleKey.extend({
   project_id: z.string(),
-  client_email: z.string(),
-  private_key: z.string(),
   token_uri: z.url().default('https://oauth2.googleapis.com/token'),
 })
-const Token = z.looseObject({ access_token: z.string(), expires_in: z.number() })
 
 const SCOPE = 'https://www.googleapis.com/auth/compute'
-const METADATA_URL = 'http://metadata.google.internal'
 
 /** Returns a function that provides a token and its project, caching it (`cached`). Throws `storage-refused` if there is none. */
 export function googleAccess(options: GoogleAccessOptions): (signal: AbortSignal) => Promise<GoogleAccess> {
@@ -48,21 +39,15 @@ export function googleAccess(options: GoogleAccessOptions): (signal: AbortSignal
 
 interface Granted {
   readonly project: string
-  readonly token: z.infer<typeof Token>
+  readonly token: z.infer<typeof GoogleToken>
 }
 
 async function fromKeyFile({ clock }: GoogleAccessOptions, path: string, signal: AbortSignal): Promise<Granted> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw fault('storage-refused', { message: `The file ${path} of GOOGLE_APPLICATION_CREDENTIALS cannot be read.` }, error)
-  })
-  const parsed = KeyFile.safeParse(parseJson(text))
-  // Without the message of the schema, which might quote the file.
-  if (!parsed.success) throw fault('storage-refused', { message: `${path} is not the key file of a Google service account.` })
-  const key = parsed.data
+  const key = await readGoogleKey(KeyFile, path, 'GOOGLE_APPLICATION_CREDENTIALS')
   const assertion = signedJwt(key, clock.now())
   const request = postForm(key.token_uri, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
   const answer = await callCloud(clock, { provider: 'Google', action: 'token', request, readError: readJsonError }, signal)
-  return { project: key.project_id, token: Token.parse(JSON.parse(answer)) }
+  return { project: key.project_id, token: GoogleToken.parse(JSON.parse(answer)) }
 }
 
 /** Returns the signed assertion of a service account for a token. It is valid for one hour. */
@@ -74,15 +59,11 @@ function signedJwt(key: z.infer<typeof KeyFile>, now: number): string {
   return `${text}.${createSign('RSA-SHA256').update(text).sign(key.private_key, 'base64url')}`
 }
 
-async function fromMetadata({ clock, metadataUrl = METADATA_URL }: GoogleAccessOptions, signal: AbortSignal): Promise<Granted> {
-  const ask = (path: string): Promise<string> => {
-    const headers = { 'metadata-flavor': 'Google' }
-    const request = { method: 'GET', url: `${metadataUrl}/computeMetadata/v1${path}`, headers }
-    return callCloud(clock, { provider: 'Google metadata', action: path, request, readError: readJsonError }, signal)
-  }
+async function fromMetadata(options: GoogleAccessOptions, signal: AbortSignal): Promise<Granted> {
   try {
-    const project = await ask('/project/project-id')
-    return { project, token: Token.parse(JSON.parse(await ask('/instance/service-accounts/default/token'))) }
+    const project = await askMetadata(options, '/project/project-id', signal)
+    const answer = await askMetadata(options, '/instance/service-accounts/default/token', signal)
+    return { project, token: GoogleToken.parse(JSON.parse(answer)) }
   } catch (error) {
     signal.throwIfAborted()
     const hint = 'Mount the key of a service account, or annotate the service account of this process for Workload Identity.'

@@ -6,7 +6,7 @@ import { manualClock, systemClock } from '@windlass/kit'
 import { expect, onTestFinished, test } from 'vitest'
 import { openFakeCloud } from '../../../e2e/support/fake-cloud.ts'
 import { startMoto } from '../../../e2e/support/moto.ts'
-import { awsCredentials } from '../src/index.ts'
+import { assumeRoleWithKeys, awsCredentials } from '../src/index.ts'
 
 const signal = AbortSignal.timeout(300_000)
 const region = 'us-east-1'
@@ -44,6 +44,45 @@ test('exchanges a web identity of the service account for a role (R088)', async 
   expect(held.accessKeyId).toMatch(/^ASIA/)
   expect(held.sessionToken).toBeTruthy()
   expect(held.expiresAt).toBeGreaterThan(systemClock.now())
+})
+
+const ROLE = { clock: systemClock, region, role: 'arn:aws:iam::123456789012:role/caches', session: 'windlass-test' }
+const OWN = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' }
+
+test('takes another role with its keys', async () => {
+  await using moto = await startMoto()
+  const env = { AWS_ENDPOINT_URL_STS: moto.url }
+  const held = await assumeRoleWithKeys({ ...ROLE, env, credentials: OWN, seconds: 7_200 }, signal)
+  expect(held.accessKeyId).toMatch(/^ASIA/)
+  expect(held.sessionToken).toBeTruthy()
+  expect(held.expiresAt).toBeGreaterThan(systemClock.now() + 7_000_000)
+})
+
+test('takes a role for an hour if it does not allow more, and passes on other refusals', async () => {
+  const session =
+    '<AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2030-01-01T00:00:00Z</Expiration>'
+  const refused = (code: string): string =>
+    `<ErrorResponse><Error><Code>${code}</Code><Message>no</Message></Error></ErrorResponse>`
+  let code = 'ValidationError'
+  await using cloud = await openFakeCloud(({ body }) => {
+    const seconds = Number(new URLSearchParams(body).get('DurationSeconds'))
+    return seconds > 3_600 || code !== 'ValidationError'
+      ? { status: 400, body: refused(code) }
+      : {
+          body: `<AssumeRoleResponse><AssumeRoleResult><Credentials>${session}</Credentials></AssumeRoleResult></AssumeRoleResponse>`,
+        }
+  })
+  const env = { AWS_ENDPOINT_URL_STS: cloud.url }
+  const take = (seconds: number): Promise<object> => assumeRoleWithKeys({ ...ROLE, env, credentials: OWN, seconds }, signal)
+  const durations = (): (string | null)[] => cloud.asked.map(({ body }) => new URLSearchParams(body).get('DurationSeconds'))
+  expect(await take(90_000)).toMatchObject({ accessKeyId: 'ASIAROLE', sessionToken: 't' })
+  await take(60)
+  expect(durations()).toEqual(['43200', '3600', '900'])
+  const scope = `/${region}/sts/aws4_request`
+  expect(cloud.asked[0]?.headers.authorization).toMatch(new RegExp(`^AWS4-HMAC-SHA256 Credential=AKIATEST/\\d{8}${scope}`))
+  code = 'AccessDenied'
+  await expect(take(7_200)).rejects.toMatchObject({ code: 'storage-refused', message: 'STS AssumeRole: AccessDenied: no' })
+  expect(durations()).toHaveLength(4)
 })
 
 test('gets keys from Pod Identity with the mounted token', async () => {

@@ -110,6 +110,11 @@ export async function assumeRole(
     { provider: 'STS', action: 'AssumeRoleWithWebIdentity', request, readError: readXmlError },
     signal,
   )
+  return sessionOf(xml)
+}
+
+/** Returns the credentials in an answer of STS. */
+export function sessionOf(xml: string): AwsCredentials {
   return {
     accessKeyId: textOf(xml, 'AccessKeyId') ?? '',
     secretAccessKey: textOf(xml, 'SecretAccessKey') ?? '',
