@@ -1,13 +1,16 @@
 /** The chart windlass-gitlab-runner: what it renders for values of gitlab/gitlab-runner, and its life on a real Kubernetes. */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfigText, readTemplate } from '../../packages/gitlab/src/index.ts'
 import { openHelm, type Helm, type Rendered } from '../support/helm.ts'
 import { ensureImages } from '../support/images.ts'
 import { eventually } from '../support/installation.ts'
+import { runProgram } from '../support/process.ts'
+import { WINDLASS } from '../support/programs.ts'
 import { one, pods, unrestricted } from '../runner/helm/render.ts'
 import { TOKEN } from './support/coordinator-pair.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
@@ -135,7 +138,24 @@ const PUBLISHED: readonly { readonly what: string; readonly values: string; read
     what: 'a cache in S3',
     values:
       'runners:\n  cache:\n    secretName: s3access\n  config: |\n    [[runners]]\n      [runners.cache]\n        Type = "s3"\n        [runners.cache.s3]\n          BucketName = "ci"\n',
-    has: ['name: s3access', 'BucketName = "ci"'],
+    has: ['name: s3access', 'BucketName = "ci"', 'CACHE_S3_ACCESS_KEY="$(read_key accesskey)"'],
+  },
+  {
+    what: 'a cache in Google Cloud Storage',
+    values:
+      'runners:\n  cache:\n    secretName: google-application-credentials\n  config: |\n    [[runners]]\n      [runners.cache]\n        Type = "gcs"\n        [runners.cache.gcs]\n          BucketName = "ci"\n',
+    has: [
+      'name: google-application-credentials',
+      'Type = "gcs"',
+      'CACHE_GCS_ACCESS_ID="$(read_key gcs-access-id)"',
+      'GOOGLE_APPLICATION_CREDENTIALS="/secrets/$name"',
+    ],
+  },
+  {
+    what: 'a cache in Azure',
+    values:
+      'runners:\n  cache:\n    secretName: azureaccess\n  config: |\n    [[runners]]\n      [runners.cache]\n        Type = "azure"\n        [runners.cache.azure]\n          ContainerName = "ci"\n          StorageDomain = "blob.core.windows.net"\n',
+    has: ['name: azureaccess', 'Type = "azure"', 'CACHE_AZURE_ACCOUNT_NAME="$(read_key azure-account-name)"'],
   },
   {
     what: 'probes',
@@ -200,6 +220,59 @@ test.each(SNIPPETS)('the values "$name" of the guide render, and their configura
   const { findings } = readConfigText(`concurrent = 1\n${templateOf(objects)}`)
   const told = findings.filter(({ key }) => !/\.(?:url|token|executor|namespace)$/.test(key))
   expect(told).toEqual([])
+})
+
+const PEM = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'
+
+test.each([
+  {
+    what: 'keys of S3',
+    type: 's3',
+    secret: { accesskey: 'AK\n', secretkey: 'SK\n' },
+    keys: { AccessKey: 'AK', SecretKey: 'SK' },
+  },
+  {
+    what: 'the ID and the key of an account of Google',
+    type: 'gcs',
+    secret: { 'gcs-access-id': 'ci@acme.test', 'gcs-private-key': PEM },
+    keys: { AccessID: 'ci@acme.test', PrivateKey: PEM.trimEnd() },
+  },
+  {
+    what: 'the contents of a key file of Google',
+    type: 'gcs',
+    secret: { 'gcs-application-credentials-file': '{}' },
+    keys: { CredentialsFile: expect.stringMatching(/secrets\/gcs-application-credentials-file$/) },
+  },
+  {
+    what: 'keys of Azure',
+    type: 'azure',
+    secret: { 'azure-account-name': 'acme', 'azure-account-key': 'a2V5' },
+    keys: { AccountName: 'acme', AccountKey: 'a2V5' },
+  },
+])('$what in the Secret of a cache reach the configuration of the manager (G044, G088)', async ({ type, secret, keys }) => {
+  const config = `[[runners]]\n  [runners.cache]\n    Type = "${type}"\n    [runners.cache.${type}]\n`
+  const { data } = Data.parse(one(await render({ runners: { config } }), 'ConfigMap'))
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-chart-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const write = (name: string, files: Readonly<Record<string, string>>, mode = 0o600): void => {
+    mkdirSync(join(folder, name))
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text, { mode })
+  }
+  // The folders of the container, and its program, of which only the registration runs.
+  write('configmaps', data)
+  write('secrets', { 'runner-token': TOKEN, ...secret })
+  write('bin', { windlass: `#!/bin/sh\n[ "$2" = run ] || exec ${WINDLASS} "$@"\n` }, 0o755)
+  const script = (data['entrypoint'] ?? '').replaceAll(/\/(?:secrets|configmaps)\b/g, (path) => folder + path)
+  const file = join(folder, '.gitlab-runner/config.toml')
+  const env = {
+    HOME: folder,
+    CONFIG_FILE: file,
+    CI_SERVER_URL: scene.coordinator.url,
+    PATH: `${folder}/bin:${process.env['PATH'] ?? ''}`,
+  }
+  await runProgram('/bin/sh', ['-c', script], { env: { ...process.env, ...env } })
+  const { config: written } = readConfigText(readFileSync(file, 'utf8'))
+  expect(written?.runners.map(({ cache }) => cache)).toEqual([{ Type: type, [type]: keys }])
 })
 
 test('the chart passes the linter, needs the URL of GitLab, and its pods are restricted (G091)', async () => {

@@ -1,3 +1,4 @@
+export { cacheFromVariables } from './config/cache-variables.ts'
 export { changeConfigFile, defaultConfigFile, loadConfig, readConfigFile, type LoadedConfig } from './config/config-file.ts'
 export { addRunner, removeRunner } from './config/edit.ts'
 export { newEntry, type EntryValue, type NewEntry } from './config/entry.ts'

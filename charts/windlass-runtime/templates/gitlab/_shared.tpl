@@ -109,6 +109,12 @@ entrypoint: |
   [ -z "$CI_SERVER_TOKEN" ] || export CI_SERVER_TOKEN
   [ -z "$REGISTRATION_TOKEN" ] || export REGISTRATION_TOKEN
   [ ! -s /secrets/accesskey ] || export CACHE_S3_ACCESS_KEY="$(read_key accesskey)" CACHE_S3_SECRET_KEY="$(read_key secretkey)"
+  [ ! -s /secrets/gcs-access-id ] || export CACHE_GCS_ACCESS_ID="$(read_key gcs-access-id)" CACHE_GCS_PRIVATE_KEY="$(cat /secrets/gcs-private-key)"
+  # The second name is a spelling of older charts of the original.
+  for name in gcs-application-credentials-file gcs-applicaton-credentials-file; do
+    [ ! -s "/secrets/$name" ] || export GOOGLE_APPLICATION_CREDENTIALS="/secrets/$name"
+  done
+  [ ! -s /secrets/azure-account-name ] || export CACHE_AZURE_ACCOUNT_NAME="$(read_key azure-account-name)" CACHE_AZURE_ACCOUNT_KEY="$(read_key azure-account-key)"
   template=/configmaps/config.template.toml
   [ -f "$template" ] || template={{ default "" .Values.runners.configPath | quote }}
   tries=0

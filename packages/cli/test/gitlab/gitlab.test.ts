@@ -111,6 +111,51 @@ test('a registration token creates a runner with its settings, from flags, varia
   expect(readFileSync(scene.file, 'utf8')).not.toContain('registration-secret')
 })
 
+test('the variables of a cache become keys of the runner, beside those of its template (G044)', async () => {
+  const scene = await openScene()
+  const template = join(scene.folder, 'template.toml')
+  writeFileSync(
+    template,
+    '[[runners]]\n[runners.cache]\nType = "gcs"\n[runners.cache.gcs]\nBucketName = "ci"\nAccessID = "from-template"\n',
+  )
+  const key = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'
+  const registered = (env: Readonly<Record<string, string>>): ReturnType<Scene['run']> =>
+    scene.run(['register', '--non-interactive', '--url', scene.fake.url, '--token-file', join(scene.folder, 'token')], env)
+  const first = await registered({
+    TEMPLATE_CONFIG_FILE: template,
+    CACHE_GCS_ACCESS_ID: 'ci@acme.iam.gserviceaccount.com',
+    CACHE_GCS_PRIVATE_KEY: key,
+  })
+  expect(first).toMatchObject({ code: 0 })
+  expect(first.text).not.toContain('AAAA')
+  const second = await registered({
+    CACHE_TYPE: 's3',
+    CACHE_SHARED: 'true',
+    CACHE_MAXIMUM_UPLOADED_ARCHIVE_SIZE: '5000',
+    CACHE_S3_ACCESS_KEY: 'AK',
+    CACHE_S3_SECRET_KEY: 'SK',
+    CACHE_S3_BUCKET_NAME: 'ci',
+    CACHE_S3_BUCKET_LOCATION: '',
+    CACHE_S3_ROLE_ARN: 'arn:aws:iam::1:role/ci',
+    CACHE_AZURE_ACCOUNT_KEY: 'a2V5',
+  })
+  expect(second).toMatchObject({ code: 0 })
+  expect(loadConfig(scene.file).config.runners.map(({ cache }) => cache)).toEqual([
+    { Type: 'gcs', gcs: { BucketName: 'ci', AccessID: 'ci@acme.iam.gserviceaccount.com', PrivateKey: key } },
+    {
+      Type: 's3',
+      Shared: true,
+      MaxUploadedArchiveSize: 5_000,
+      s3: { AccessKey: 'AK', SecretKey: 'SK', BucketName: 'ci', RoleARN: 'arn:aws:iam::1:role/ci' },
+      azure: { AccountKey: 'a2V5' },
+    },
+  ])
+  expect(await registered({ CACHE_MAXIMUM_UPLOADED_ARCHIVE_SIZE: 'much' })).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('CACHE_MAXIMUM_UPLOADED_ARCHIVE_SIZE must be a whole number'),
+  })
+})
+
 test('a registration is undone if the file cannot take it', async () => {
   const scene = await openScene()
   const { code, text } = await scene.run([

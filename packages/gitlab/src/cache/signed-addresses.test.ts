@@ -1,12 +1,13 @@
 import { systemClock } from '@windlass/kit'
 import { expect, test } from 'vitest'
+import { openFakeCloud } from '../../../../e2e/support/fake-cloud.ts'
 import { CacheSection } from '../config/sections/cache-section.ts'
 import { signedAddresses } from './signed-addresses.ts'
 
 type Addresses = NonNullable<Awaited<ReturnType<typeof signedAddresses>>> extends ReadonlyMap<string, infer A> ? A : never
 
 /** Returns the addresses of the cache "deps" for keys of `[runners.cache.s3]`. */
-async function addressesFor(s3: object, more: object = {}): Promise<Addresses> {
+async function addressesFor(s3: object, more: object = {}, env: Readonly<Record<string, string>> = {}): Promise<Addresses> {
   const cache = CacheSection.parse({
     Type: 's3',
     s3: { BucketName: 'ci', AccessKey: 'AK', SecretKey: 'SK', BucketLocation: 'eu-central-1', ...s3 },
@@ -16,7 +17,7 @@ async function addressesFor(s3: object, more: object = {}): Promise<Addresses> {
     runner: { cache, token: 'glrt-t1_AbCdEfGhIjKl' },
     projectId: 5,
     seconds: 600,
-    env: {},
+    env,
     clock: systemClock,
     signal: new AbortController().signal,
   })
@@ -66,7 +67,31 @@ test.each([
   },
 )
 
-test('a store of another type or without a bucket fails the job with the key to set', async () => {
-  await expect(addressesFor({}, { Type: 'gcs' })).rejects.toThrow('[runners.cache] can have Type = "s3"')
+test.each([
+  ['RoleARN', { RoleARN: 'arn:aws:iam::1:role/ci', UploadRoleARN: 'arn:aws:iam::1:role/other' }, ['ASIAROLE', 'ASIAROLE']],
+  ['UploadRoleARN', { UploadRoleARN: 'arn:aws:iam::1:role/ci' }, ['AK', 'ASIAROLE']],
+])('%s is assumed once, and its session signs the addresses (G044)', async (_, roles, signers) => {
+  await using sts = await openFakeCloud(() => ({
+    body:
+      '<Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>session+token</SessionToken>' +
+      '<Expiration>2030-01-01T00:00:00Z</Expiration></Credentials>',
+  }))
+  const { get, put } = await addressesFor(roles, {}, { AWS_ENDPOINT_URL_STS: sts.url })
+  const queries = [get, put].map((address) => new URL(address).searchParams)
+  expect(queries.map((query) => query.get('X-Amz-Credential')?.split('/')[0])).toEqual(signers)
+  expect(queries[1]?.get('X-Amz-Security-Token')).toBe('session+token')
+  expect(sts.asked.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
+    {
+      Action: 'AssumeRole',
+      Version: '2011-06-15',
+      RoleArn: 'arn:aws:iam::1:role/ci',
+      RoleSessionName: 'windlass-gitlab-project-5',
+      DurationSeconds: '900',
+    },
+  ])
+  expect(sts.asked[0]?.headers.authorization).toContain('Credential=AK/')
+})
+
+test('a store without a bucket fails the job with the key to set', async () => {
   await expect(addressesFor({ BucketName: '' })).rejects.toThrow('[runners.cache.s3] has no BucketName.')
 })

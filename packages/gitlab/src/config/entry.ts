@@ -14,11 +14,13 @@ export interface NewEntry {
   /** Further keys of the runner, and those of `[runners.kubernetes]`. */
   readonly keys: Readonly<Record<string, EntryValue>>
   readonly kubernetes: Readonly<Record<string, EntryValue>>
+  /** Keys of `[runners.cache]`. */
+  readonly cache?: TomlTable
 }
 
 /** Returns the entry. What the template has fills what the registration left open. */
 export function newEntry(entry: NewEntry, template: TomlTable = {}): TomlTable {
-  const { name, url, registered, now, keys, kubernetes } = entry
+  const { name, url, registered, now, keys, kubernetes, cache = {} } = entry
   const { id, token, tokenExpiresAt } = registered
   return mergeTemplate(
     {
@@ -31,6 +33,7 @@ export function newEntry(entry: NewEntry, template: TomlTable = {}): TomlTable {
       executor: 'kubernetes',
       ...copied(keys),
       kubernetes: copied(kubernetes),
+      ...(Object.keys(cache).length > 0 && { cache }),
     },
     template,
   )

@@ -106,21 +106,12 @@ function onKubernetes(runner: RunnerSection, section: KubernetesSection, path: P
 }
 
 function onCache({ cache }: RunnerSection, path: Path): Remark[] {
-  if (cache?.Type === 'gcs' || cache?.Type === 'azure')
-    return [
-      {
-        severity: 'warning',
-        path: [...path, 'Type'],
-        message: `caches of the type ${cache.Type} are not supported, so jobs with a cache fail`,
-        hint: 'Set Type = "s3".',
-      },
-    ]
   if (cache?.Type === undefined || cache.Type === '' || cache[cache.Type] !== undefined) return []
   return [
     {
       severity: 'warning',
       path: [...path, 'Type'],
-      message: `the section [runners.cache.${cache.Type}] is missing, so caches stay in the pod`,
+      message: `the section [runners.cache.${cache.Type}] is missing, so jobs with a cache fail`,
     },
   ]
 }

@@ -47,7 +47,9 @@ export function restoreStages(options: StagesOptions): Stage[] {
     attempts: attemptsIn(options, 'RESTORE_CACHE_ATTEMPTS'),
     isFatal: false,
     write: (script) => {
-      script.run('mkdir', '-p', options.projectFolder).run('cd', options.projectFolder)
+      const { projectFolder, cacheProblem } = options
+      script.run('mkdir', '-p', projectFolder).run('cd', projectFolder)
+      if (cacheProblem !== undefined) script.say(`WARNING: caches stay in the pod of this job: ${cacheProblem}`, 'yellow')
       for (const cache of caches) restore(script, options, cache)
     },
   })

@@ -60,6 +60,8 @@ export interface StagesOptions extends StageOptions {
   }
   /** Addresses of the object of a cache. Undefined: the cache stays in the pod. */
   readonly cacheUrls?: ((key: string) => CacheUrls | undefined) | undefined
+  /** Why caches have no addresses, if that is not the configuration. */
+  readonly cacheProblem?: string | undefined
   readonly flags: FeatureFlags
   readonly maxArchiveBytes?: number
   /** `get_sources_timeout` and `upload_timeout` of the configuration. Milliseconds. */

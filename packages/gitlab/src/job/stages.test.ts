@@ -174,6 +174,15 @@ test('caches follow their policy, conditions and fallback keys', () => {
   expect(scriptOf(stages, 'archive_cache_on_failure')).toContain('--path two')
 })
 
+test('the log says once why caches have no addresses', () => {
+  const cache = [
+    { key: 'a', paths: ['one'] },
+    { key: 'b', paths: ['two'] },
+  ]
+  const restore = scriptOf(stagesOf({ cache }, { cacheProblem: "STS AssumeRole: AccessDenied: it's no" }), 'restore_cache')
+  expect(restore.split('caches stay in the pod of this job: STS AssumeRole')).toHaveLength(2)
+})
+
 test('a fallback key of a protected branch is refused', () => {
   const values = { CACHE_FALLBACK_KEY: 'main-protected' }
   const restore = scriptOf(stagesOf({ cache: [{ key: 'a', paths: ['one'] }] }, { values }), 'restore_cache')

@@ -1,5 +1,5 @@
 /** Runs the jobs that the coordinator gives to this manager, and those that it takes over from another one. */
-import { isAbort, type Logger } from '@windlass/kit'
+import { isAbort } from '@windlass/kit'
 import type { ReceivedJob } from '../feed/feed.ts'
 import type { JobProgram } from '../helper/program.ts'
 import { lifeOf } from '../pod/render.ts'
@@ -24,7 +24,6 @@ export interface JobRunnerOptions extends PrepareOptions {
   /** Name of this process: see `instanceName`. */
   readonly instance: string
   readonly spoolFolder: string
-  readonly log: Logger
   readonly places: Places
   readonly views: JobViews
   /** Aborted to end all jobs as interrupted. */

@@ -14,6 +14,10 @@ const URL_PARAMETERS = [
   'x-amz-signature',
   'x-amz-credential',
   'x-amz-security-token',
+  'x-goog-signature',
+  'x-goog-credential',
+  // Azure.
+  'sig',
 ] as const
 
 /** Prefixes of the tokens of GitLab. */

@@ -53,6 +53,10 @@ test.each([
     'https://a.test/?X-Amz-Signature=AbC%2F1&X-AMZ-Credential=k/2',
     'https://a.test/?X-Amz-Signature=[MASKED]&X-AMZ-Credential=[MASKED]',
   ],
+  [
+    'https://a.test/?X-Goog-Credential=k%2F1&X-Goog-Signature=0aF https://b.test/?se=1&sig=aB%3D',
+    'https://a.test/?X-Goog-Credential=[MASKED]&X-Goog-Signature=[MASKED] https://b.test/?se=1&sig=[MASKED]',
+  ],
   ['"?rss_token=a" ?other=b', '"?rss_token=[MASKED]" ?other=b'],
   ['&authenticity_token=', '&authenticity_token=[MASKED]'],
   ['private_token=abc', 'private_token=abc'],

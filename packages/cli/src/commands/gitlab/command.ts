@@ -22,8 +22,8 @@ export const gitlabCommands = [
     about:
       'With a runner authentication token (glrt-…), which is created in GitLab, the command verifies the token. With a registration token it creates the ' +
       'runner. Settings that are not given come from the template. The variables of the environment that gitlab-runner reads are read as well, such as ' +
-      'CI_SERVER_URL, CI_SERVER_TOKEN, REGISTRATION_TOKEN, RUNNER_NAME and KUBERNETES_NAMESPACE. If the file cannot be written, or you interrupt the ' +
-      'command, the registration is undone. `windlass gitlab run` then runs its jobs.',
+      'CI_SERVER_URL, CI_SERVER_TOKEN, REGISTRATION_TOKEN, RUNNER_NAME, KUBERNETES_NAMESPACE and CACHE_TYPE. If the file cannot be written, or you ' +
+      'interrupt the command, the registration is undone. `windlass gitlab run` then runs its jobs.',
     options: {
       config,
       url: text('-u, --url <url>', 'URL of the GitLab server'),

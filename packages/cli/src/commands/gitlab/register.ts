@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import {
   addRunner,
+  cacheFromVariables,
   changeConfigFile,
   defaultConfigFile,
   isAuthenticationToken,
@@ -75,6 +76,7 @@ export async function register({ options, out, settings }: Invocation<RegisterOp
   const url = given.url ?? textOf(template['url']) ?? (await askUnless(given, 'URL of the GitLab server', '--url'))
   const { token, isRegistrationToken } = await findToken(given)
   const name = given.name ?? hostname()
+  const cache = cacheFromVariables(env)
   using interrupts = catchInterrupts(systemClock)
   await withClient(
     { url, token, ...defined({ caFile: given.tlsCaFile, certFile: given.tlsCertFile, keyFile: given.tlsKeyFile }) },
@@ -100,7 +102,7 @@ export async function register({ options, out, settings }: Invocation<RegisterOp
       try {
         if (interrupts.first.aborted) throw fault('usage', { message: 'The registration was interrupted.' })
         const { keys, kubernetes } = entryOf(given)
-        const entry = newEntry({ name, url, registered, now: systemClock.now(), keys, kubernetes }, template)
+        const entry = newEntry({ name, url, registered, now: systemClock.now(), keys, kubernetes, cache }, template)
         await changeConfigFile(file, (text) => valid(addRunner(text.trim() === '' ? NEW_FILE : text, entry), file))
       } catch (error) {
         await undo()

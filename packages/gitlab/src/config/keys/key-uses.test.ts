@@ -63,7 +63,7 @@ prepare_timeout = "5m"
 Type = "s3"
 [runners.cache.s3]
 BucketName = "ci"
-RoleARN = "arn:aws:iam::1:role/x"
+AssumeRoleMaxConcurrency = 9
 [runners.cache.gcs]
 [runners.kubernetes]
 namespace = "jobs"
@@ -84,7 +84,7 @@ test('a key that is set and not used has one warning with its place, the reason 
   expect(findings.map(({ line, key, runner }) => ({ line, key, runner }))).toEqual([
     { line: 2, key: 'sentry_dsn', runner: undefined },
     { line: 10, key: 'runners[0].prepare_timeout', runner: 'shop' },
-    { line: 15, key: 'runners[0].cache.s3.RoleARN', runner: 'shop' },
+    { line: 15, key: 'runners[0].cache.s3.AssumeRoleMaxConcurrency', runner: 'shop' },
     { line: 22, key: 'runners[0].kubernetes.bearer_token_overwrite_allowed', runner: 'shop' },
     { line: 23, key: 'runners[0].kubernetes.autoscaler', runner: 'shop' },
     { line: 27, key: 'runners[0].kubernetes.services[0].suspend_data_path', runner: 'shop' },

@@ -39,8 +39,6 @@ const HOOK = 'exec.command http_get.host http_get.http_headers http_get.path htt
 const KUBERNETES = 'runners.kubernetes'
 const NO_SUSPENSION = 'Windlass does not suspend the environment of a job'
 const ONE_HELPER = 'Windlass has one helper image'
-const NO_ROLE = 'Windlass signs the addresses of caches with the credentials of the manager'
-const GIVE_ROLE = 'Give the manager the role, for example by its service account, or set AccessKey and SecretKey'
 const CONTEXT =
   'run_as_user run_as_group run_as_non_root privileged allow_privilege_escalation read_only_root_filesystem selinux_type proc_mount ' +
   'capabilities.add capabilities.drop seccomp_profile.type seccomp_profile.localhost_profile app_armor_profile.type app_armor_profile.localhost_profile'
@@ -79,17 +77,10 @@ export const KEY_USES: Readonly<Record<string, KeyUse>> = {
   ...used('runners.cache', 'Type Path Shared MaxUploadedArchiveSize'),
   ...used('runners.cache.s3', 'ServerAddress AccessKey SecretKey SessionToken BucketName BucketLocation Insecure'),
   ...used('runners.cache.s3', 'AuthenticationType ServerSideEncryption ServerSideEncryptionKeyID DualStack Accelerate PathStyle'),
-  'runners.cache.s3.RoleARN': notSupported(NO_ROLE, GIVE_ROLE),
-  'runners.cache.s3.UploadRoleARN': notSupported(NO_ROLE, GIVE_ROLE),
-  'runners.cache.s3.AssumeRoleMaxConcurrency': noMeaning('Windlass does not assume roles for caches'),
-  'runners.cache.gcs': notSupported(
-    'Windlass keeps caches in stores with the API of S3, so a job cannot use this cache',
-    'Set Type = "s3" with ServerAddress = "storage.googleapis.com" and an HMAC key of the bucket',
-  ),
-  'runners.cache.azure': notSupported(
-    'Windlass keeps caches in stores with the API of S3, so a job cannot use this cache',
-    'Set Type = "s3" and the address of such a store',
-  ),
+  ...used('runners.cache.s3', 'RoleARN UploadRoleARN'),
+  'runners.cache.s3.AssumeRoleMaxConcurrency': noMeaning('the role is assumed once for each job', { standard: 5 }),
+  ...used('runners.cache.gcs', 'AccessID PrivateKey CredentialsFile BucketName UniverseDomain'),
+  ...used('runners.cache.azure', 'AccountName AccountKey ContainerName StorageDomain'),
 
   ...used(
     KUBERNETES,

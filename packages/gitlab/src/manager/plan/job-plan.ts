@@ -23,8 +23,8 @@ export interface JobPlan {
   readonly namespace: string
   /** Keys of the caches for which the program needs addresses. */
   readonly cacheKeys: readonly string[]
-  /** Returns the program with the addresses of caches. A cache without one stays in the pod. */
-  readonly program: (cacheUrls: (key: string) => CacheUrls | undefined) => JobProgram
+  /** Returns the program with the addresses of caches. A cache without one stays in the pod; `cacheProblem` says why. */
+  readonly program: (cacheUrls: (key: string) => CacheUrls | undefined, cacheProblem?: string) => JobProgram
   /** Variables of services, by their keys in the Secret of the job. */
   readonly serviceValues: Readonly<Record<string, string>>
   readonly record: JobRecord
@@ -98,7 +98,7 @@ export function planJob(options: JobPlanOptions): JobPlan {
     pod,
     namespace,
     cacheKeys: cacheKeysOf({ job, variables, flags }),
-    program: (cacheUrls) => programOf(options, { variables, flags, folders, services, cacheUrls }),
+    program: (cacheUrls, cacheProblem) => programOf(options, { variables, flags, folders, services, cacheUrls, cacheProblem }),
     serviceValues: serviceValues(services),
     record: recordOf(options, {
       variables,

@@ -13,12 +13,14 @@ export interface ProgramOptions extends Derived {
   readonly services: readonly JobService[]
   /** Addresses of a cache; undefined: it stays in the pod. */
   readonly cacheUrls: (key: string) => CacheUrls | undefined
+  /** Why caches have no addresses. */
+  readonly cacheProblem: string | undefined
 }
 
 /** Returns the program of a job. */
 export function programOf(
   options: JobPlanOptions,
-  { variables, flags, folders, services, cacheUrls }: ProgramOptions,
+  { variables, flags, folders, services, cacheUrls, cacheProblem }: ProgramOptions,
 ): JobProgram {
   const { job, runner } = options
   const temporaryFolder = `${folders.projectFolder}.tmp`
@@ -47,6 +49,7 @@ export function programOf(
       afterBuild: runner.post_build_script,
     },
     cacheUrls,
+    cacheProblem,
     ...defined({
       maxArchiveBytes: runner.cache?.MaxUploadedArchiveSize,
       sourcesMs: runner.get_sources_timeout,

@@ -1,6 +1,6 @@
 /** Makes the plan of a job that was received, with what other services have for it: its secrets, and the addresses of its caches. */
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '@windlass/kit'
+import { isFault, type Clock, type Logger } from '@windlass/kit'
 import { signedAddresses } from '../../cache/signed-addresses.ts'
 import type { ReceivedJob } from '../../feed/feed.ts'
 import type { JobProgram } from '../../helper/program.ts'
@@ -23,6 +23,7 @@ export interface PrepareOptions {
   /** Environment of the manager, for credentials of clouds. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
+  readonly log: Logger
   readonly signal: AbortSignal
 }
 
@@ -36,8 +37,8 @@ export interface PreparedJob extends Pick<ReceivedJob, 'job' | 'correlationId'> 
 }
 
 /**
- * Returns the plan and the program of a job. Throws `ConfigurationError` for what the job asks for and does not get, and `storage-unreachable` if another service does
- * not answer.
+ * Returns the plan and the program of a job. Throws `ConfigurationError` for what the job asks for and does not get, and `storage-unreachable` if a store of secrets
+ * does not answer.
  */
 export async function preparePlan(
   options: PrepareOptions,
@@ -65,8 +66,8 @@ export async function preparePlan(
     now: clock.now(),
   }
   const plan = withoutSecrets(secrets, () => planJob(given))
-  const urls = await cacheAddresses(options, { entry, job }, plan)
-  return { plan, program: plan.program((key) => urls?.get(key)) }
+  const { urls, problem } = await cacheAddresses(options, { entry, job }, plan)
+  return { plan, program: plan.program((key) => urls?.get(key), problem) }
 }
 
 /** Masks secrets in the reason why a job cannot run: the image that is not allowed can have one in its name. */
@@ -79,13 +80,39 @@ function withoutSecrets<T>(secrets: readonly ResolvedSecret[], work: () => T): T
   }
 }
 
-/** Returns the addresses of the caches of a job; undefined if it has none, or the configuration has no store. */
+interface CacheAddresses {
+  /** By keys of caches; undefined: they stay in the pod. */
+  readonly urls?: ReadonlyMap<string, CacheUrls> | undefined
+  /** Why there are none, for the log of the job. */
+  readonly problem?: string
+}
+
+/** Longest time in which the services that give credentials for caches have to answer. Milliseconds. */
+const ADDRESSES_MS = 60_000
+
+/**
+ * Returns the addresses of the caches of a job, if it has any and the configuration has a store. A job can do without its caches, so it runs without them if there are no
+ * credentials for the store. Throws `ConfigurationError` for a store that is not described well enough.
+ */
 async function cacheAddresses(
-  { env, clock, signal }: PrepareOptions,
+  { env, clock, log, signal }: PrepareOptions,
   { entry, job }: Pick<PreparedJob, 'entry' | 'job'>,
   { cacheKeys }: JobPlan,
-): Promise<ReadonlyMap<string, CacheUrls> | undefined> {
-  if (cacheKeys.length === 0) return undefined
+): Promise<CacheAddresses> {
+  if (cacheKeys.length === 0) return {}
   const seconds = timeoutOf(job) + LATE_S
-  return signedAddresses(cacheKeys, { runner: entry.runner, projectId: job.job_info.project_id, seconds, env, clock, signal })
+  const { runner } = entry
+  const until = AbortSignal.any([signal, AbortSignal.timeout(ADDRESSES_MS)])
+  try {
+    const options = { runner, projectId: job.job_info.project_id, seconds, env, clock, signal: until }
+    return { urls: await signedAddresses(cacheKeys, options) }
+  } catch (error) {
+    signal.throwIfAborted()
+    const isLate = until.aborted
+    if (!isLate && !isFault(error, 'storage-refused') && !isFault(error, 'storage-unreachable')) throw error
+    log.warn({ err: error, job: job.id }, 'the job runs without its caches')
+    return {
+      problem: isLate || !(error instanceof Error) ? 'the service with the credentials took too long to answer' : error.message,
+    }
+  }
 }
