@@ -1,6 +1,7 @@
-/** Secrets of other stores in jobs on a real Kubernetes: Vault, and AWS Secrets Manager as moto has it. */
+/** Secrets of other stores in jobs on a real Kubernetes: Vault, AWS Secrets Manager as moto has it, and answers of Google Cloud and Azure. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CLUSTER_HOST } from '../support/cluster.ts'
+import { openFakeCloud } from '../support/fake-cloud.ts'
 import { eventually } from '../support/installation.ts'
 import { startMoto, type Moto } from '../support/moto.ts'
 import { startFakeVault, type FakeVault } from './support/fake-vault.ts'
@@ -92,8 +93,8 @@ test.each([
   { what: 'a field that does not exist', secret: () => ofVault('none'), says: 'The secret "DB" does not exist in Vault.' },
   {
     what: 'another store',
-    secret: () => ({ azure_key_vault: { name: 'db' } }),
-    says: 'The secret "DB" is in a store that Windlass does not read (azure_key_vault).',
+    secret: () => ({ gitlab_secrets_manager: { path: 'db' } }),
+    says: 'The secret "DB" is in a store that Windlass does not read (gitlab_secrets_manager).',
   },
 ])('a job with $what fails before it has a pod, and says so (G095)', async ({ secret, says }) => {
   const job = await scene.ended(scene.enqueue(['true'], { variables, secrets: { DB: secret() } }))
@@ -114,6 +115,37 @@ test('a manager with a list of addresses of Vault calls no other one for a job (
   )
   expect(vault.requests).toHaveLength(before)
   await only.service.stop('SIGTERM')
+  first = await startManager()
+})
+
+test('secrets of Google Cloud and Azure are variables of a job, and masked in its trace (G095)', async () => {
+  const data = Buffer.from('google-p4ssw0rd').toString('base64')
+  await using cloud = await openFakeCloud(({ path }) => {
+    if (path.endsWith('/token')) return { body: { access_token: 'short-token', expires_in: 3_600 } }
+    return { body: path.startsWith('/secrets/') ? { value: 'azure-p4ssw0rd' } : { payload: { data } } }
+  })
+  await first.service.stop('SIGTERM')
+  const manager = await scene.startManager({
+    name: 'clouds',
+    words: ['--vault-url', cloud.url],
+    env: {
+      AZURE_AUTHORITY_HOST: cloud.url,
+      CLOUDSDK_API_ENDPOINT_OVERRIDES_STS: cloud.url,
+      CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER: cloud.url,
+    },
+  })
+  const jwt = '$VAULT_ID_TOKEN'
+  const pool = { workload_identity_federation_pool_id: 'gitlab', workload_identity_federation_provider_id: 'gitlab' }
+  const secrets = {
+    GOOGLE_DB: { gcp_secret_manager: { name: 'db', server: { project_number: '1', ...pool, jwt } }, file: false },
+    AZURE_DB: { azure_key_vault: { name: 'db', server: { client_id: 'c', tenant_id: 't', jwt, url: cloud.url } } },
+  }
+  const script = ['test "$GOOGLE_DB" = "google-"p4ssw0rd', 'echo "from Azure: $(cat "$AZURE_DB")"']
+  const job = await scene.ended(scene.enqueue(script, { variables, secrets }))
+  expect(job.final, job.trace.toString()).toMatchObject({ state: 'success' })
+  expect(traceLines(job)).toContain('from Azure: [MASKED]')
+  expect(job.trace.toString()).toContain('Resolved the secret "GOOGLE_DB" of Google Cloud Secret Manager')
+  await manager.service.stop('SIGTERM')
   first = await startManager()
 })
 

@@ -107,10 +107,39 @@ export const AwsSecret = z.object({
 })
 export type AwsSecret = z.infer<typeof AwsSecret>
 
+/** A version is a number in some documents. */
+const version = z
+  .union([z.string(), z.number()])
+  .nullish()
+  .transform((value) => String(value ?? ''))
+
+export const GcpSecret = z.object({
+  name: z.string(),
+  version,
+  server: z
+    .object({
+      project_number: text,
+      workload_identity_federation_pool_id: text,
+      workload_identity_federation_provider_id: text,
+      jwt: text,
+    })
+    .prefault({}),
+})
+export type GcpSecret = z.infer<typeof GcpSecret>
+
+export const AzureSecret = z.object({
+  name: z.string(),
+  version,
+  server: z.object({ client_id: text, tenant_id: text, jwt: text, url: text }).prefault({}),
+})
+export type AzureSecret = z.infer<typeof AzureSecret>
+
 /** A secret of another store, which becomes a variable. */
 export const JobSecret = z.looseObject({
   vault: VaultSecret.nullish(),
   aws_secrets_manager: AwsSecret.nullish(),
+  gcp_secret_manager: GcpSecret.nullish(),
+  azure_key_vault: AzureSecret.nullish(),
   /** True, which is the default, if the variable is the path of a file. */
   file: z.boolean().nullish(),
 })

@@ -15,7 +15,9 @@ export const VaultConfig = z.object({
       'must be base URLs, separated by commas: http:// or https://, without user name, password, ? and #',
     )
     .optional()
-    .describe('Addresses of Vault and OpenBao that jobs may name, separated by commas. Any address if not set.'),
+    .describe(
+      'Addresses of Vault, OpenBao and Key Vault that jobs may name, separated by commas. Any address if not set, and any Key Vault of Azure.',
+    ),
 })
 
 type Environment = Readonly<Record<string, string | undefined>>

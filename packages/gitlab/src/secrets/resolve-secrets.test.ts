@@ -154,10 +154,10 @@ test('a secret that does not exist is left out if the job sets its feature flag'
 })
 
 test('a store that Windlass does not read fails the job with its kind', async () => {
-  const job = Job.parse({ id: 7, token: 'x', secrets: { KEY: { gcp_secret_manager: { name: 'k' }, file: true } } })
+  const job = Job.parse({ id: 7, token: 'x', secrets: { KEY: { gitlab_secrets_manager: { path: 'k' }, file: true } } })
   const { signal } = new AbortController()
   await expect(resolveSecrets({ job, runner: {}, env: {}, clock: manualClock(), signal })).rejects.toThrow(
-    'The secret "KEY" is in a store that Windlass does not read (gcp_secret_manager).',
+    'The secret "KEY" is in a store that Windlass does not read (gitlab_secrets_manager).',
   )
 })
 

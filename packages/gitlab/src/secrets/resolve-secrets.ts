@@ -6,6 +6,8 @@ import { featureFlags } from '../job/feature-flags.ts'
 import type { Job, JobSecret } from '../job/payload.ts'
 import { ConfigurationError } from '../pod/configuration-error.ts'
 import { readAwsSecret } from './aws-secrets.ts'
+import { readAzureSecret } from './azure-secrets.ts'
+import { readGcpSecret } from './gcp-secrets.ts'
 import type { SecretContext } from './secret-context.ts'
 import { readVaultSecret } from './vault.ts'
 
@@ -57,12 +59,14 @@ interface Store {
 }
 
 function storeOf(name: string, secret: JobSecret): Store {
-  const { vault, aws_secrets_manager: aws } = secret
+  const { vault, aws_secrets_manager: aws, gcp_secret_manager: gcp, azure_key_vault: azure } = secret
   if (isGiven(vault)) return { store: 'Vault', read: (context) => readVaultSecret(vault, context) }
   if (isGiven(aws)) return { store: 'AWS Secrets Manager', read: (context) => readAwsSecret(aws, context) }
+  if (isGiven(gcp)) return { store: 'Google Cloud Secret Manager', read: (context) => readGcpSecret(gcp, context) }
+  if (isGiven(azure)) return { store: 'Azure Key Vault', read: (context) => readAzureSecret(azure, context) }
   const kinds = Object.keys(secret).filter((key) => key !== 'file' && isGiven(secret[key]))
   throw new ConfigurationError(
-    `The secret "${name}" is in a store that Windlass does not read (${kinds.join(', ')}). Use vault, aws_secrets_manager or CI/CD variables.`,
+    `The secret "${name}" is in a store that Windlass does not read (${kinds.join(', ')}). Use vault, a store of AWS, Google or Azure, or CI/CD variables.`,
   )
 }
 
