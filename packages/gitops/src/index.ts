@@ -1,0 +1,34 @@
+export {
+  below,
+  clusterPath,
+  clustersFolder,
+  gitSourcePath,
+  IN_CLUSTER,
+  KEEP_FILE,
+  runtimeFolder,
+  SHARED_FOLDERS,
+} from './layout.ts'
+export {
+  clusterFile,
+  clusterServerOf,
+  editInClusterFile,
+  inClusterFile,
+  isConfigurationFile,
+  runtimeApplication,
+  runtimeApplicationName,
+  type RuntimePlace,
+  type SharedPlace,
+} from './runtime-files.ts'
+export { editGitSource, gitSourceFile, isSameGitSource, readGitSource, toGitSource, type NamedInput } from './git-source-files.ts'
+export {
+  chartApplicationFile,
+  chartApplicationPath,
+  chartFile,
+  chartFolder,
+  chartValuesFile,
+  editChart,
+  readChart,
+} from './runtime-chart.ts'
+export { clusterNameOf } from './cluster-names.ts'
+export { readClusterLogin, type ClusterLogin } from './cluster-login.ts'
+export { CLUSTER_LABEL, clusterSecret, clusterSecretName, readClusterSecret, SECRET_TYPE_LABEL } from './cluster-secret.ts'

@@ -1,0 +1,243 @@
+/**
+ * What the shared configuration repository of an account has of a GitOps runtime: Git sources and managed clusters. The app-proxy of the runtime reads and writes it;
+ * the server only knows which repository it is (docs/development/adr/0129-gitops-repository.md).
+ */
+import { z } from 'zod'
+import { Time } from '../base.ts'
+import { RepositoryUrl } from './repository-url.ts'
+
+/** The settings of an account for GitOps. */
+export const GitopsSettings = z.object({
+  /** The shared configuration repository; absent until the first runtime has chosen one. */
+  sharedRepository: z.string().optional(),
+  changedBy: z.string().optional(),
+  changedAt: Time.optional(),
+})
+export type GitopsSettings = z.infer<typeof GitopsSettings>
+
+export const GitopsSettingsInput = z.strictObject({ sharedRepository: RepositoryUrl })
+
+/** The subject and body of a commit. */
+const Message = z
+  .string()
+  .max(10_000)
+  .refine((text) => text.trim() !== '' && text.isWellFormed() && !text.includes('\0'), 'must be a message')
+
+/** What an app-proxy did in a repository. */
+export const RepositoryChange = z.object({
+  revision: z.string(),
+  branch: z.string(),
+  /** Page of the commit at the forge. */
+  url: z.string(),
+  /** False if the repository had these contents already, so that no commit was made. */
+  isNew: z.boolean(),
+  /** True if the commit was put on top of commits that came meanwhile. */
+  isRebased: z.boolean(),
+})
+export type RepositoryChange = z.infer<typeof RepositoryChange>
+
+export const SharedConfiguration = z.object({
+  repository: z.string(),
+  branch: z.string(),
+  /** The commit that was read. */
+  revision: z.string(),
+  /** True if the repository has the files of this runtime. */
+  hasRuntime: z.boolean(),
+  /** True if this runtime applies products, promotion flows and policies. */
+  isConfigurationRuntime: z.boolean(),
+  /** The Argo CD application of the runtime that applies the repository. It is created once in its cluster. */
+  application: z.record(z.string(), z.unknown()),
+})
+export type SharedConfiguration = z.infer<typeof SharedConfiguration>
+
+export const SharedConfigurationChange = z.object({ configuration: SharedConfiguration, commit: RepositoryChange })
+export type SharedConfigurationChange = z.infer<typeof SharedConfigurationChange>
+
+export const SharedConfigurationInput = z.strictObject({
+  /** Default: the one of the account. */
+  repository: RepositoryUrl.optional(),
+  /** Default: what the repository says, and true for its first runtime. */
+  isConfigurationRuntime: z.boolean().optional(),
+  message: Message.optional(),
+})
+export type SharedConfigurationInput = z.output<typeof SharedConfigurationInput>
+
+/** Names of objects of Kubernetes. The project of a restricted source adds `-restricted`. */
+export const GitSourceName = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?$/,
+    'must have at most 52 lower-case letters, digits and -, and begin and end with a letter or digit',
+  )
+
+const KubeName = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a name of Kubernetes: lower-case letters, digits and -')
+/** A pattern of paths, such as `*.yaml` or `{apps/*,teams/**}`. */
+const Glob = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .regex(/^[^\p{Cc}]+$/u, 'must be a pattern')
+const Labels = z
+  .record(
+    z.string().regex(/^(?:[a-z0-9.-]{1,253}\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/, 'must be the name of a label'),
+    z.string().regex(/^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/, 'must be the value of a label'),
+  )
+  .refine((labels) => Object.keys(labels).length <= 50, 'must have at most 50 labels')
+
+/** Where the applications of a restricted Git source may deploy to: a cluster by name or by URL, and a namespace, both with `*` as wildcard. */
+export const Destination = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(100)
+      .regex(/^[\w.*-]+$/, 'must be the name of a cluster')
+      .optional(),
+    server: z
+      .string()
+      .max(500)
+      .regex(/^(?:\*|https?:\/\/[^\s@]+)$/, 'must be the URL of a cluster, or *')
+      .optional(),
+    namespace: z.string().regex(/^[a-z0-9*](?:[a-z0-9*-]{0,61}[a-z0-9*])?$/, 'must be a namespace, with * as wildcard'),
+  })
+  .refine(({ name, server }) => (name === undefined) !== (server === undefined), 'must have either name or server')
+export type Destination = z.infer<typeof Destination>
+
+/** Fields that both types of Git sources have. */
+const common = {
+  repository: RepositoryUrl,
+  include: Glob.default('*'),
+  exclude: Glob.optional(),
+  message: Message.optional(),
+}
+const StandardFields = z.strictObject({
+  type: z.literal('standard'),
+  ...common,
+  /** Project of Argo CD. */
+  project: KubeName.default('default'),
+  labels: Labels.optional(),
+})
+const RestrictedFields = z.strictObject({
+  type: z.literal('restricted'),
+  ...common,
+  /** Namespace for its applications, projects and sets of applications. */
+  sourceNamespace: KubeName.regex(/^cf-./, 'must begin with cf-'),
+  destinations: z.array(Destination).min(1).max(100),
+  /** Repositories from which its applications may be, with `*` as wildcard. Default: all. */
+  sourceRepos: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(500)
+        .regex(/^[^\s\p{Cc}]+$/u, 'must be a repository, or a pattern'),
+    )
+    .min(1)
+    .max(100)
+    .default(['*']),
+})
+/** The fields of a Git source without its name, which never changes. */
+export const GitSourceInput = z.discriminatedUnion('type', [StandardFields, RestrictedFields])
+export type GitSourceInput = z.output<typeof GitSourceInput>
+/** A new Git source. Its type never changes either. */
+export const NewGitSource = z.discriminatedUnion('type', [
+  StandardFields.extend({ name: GitSourceName }),
+  RestrictedFields.extend({ name: GitSourceName }),
+])
+export type NewGitSource = z.output<typeof NewGitSource>
+
+/** A Git source as the repository has it. Files that people have written may have any values. */
+export const GitSource = z.object({
+  name: z.string(),
+  type: z.enum(['standard', 'restricted']),
+  /** `https://host/owner/name.git/path?ref=branch`. */
+  repository: z.string(),
+  include: z.string().optional(),
+  exclude: z.string().optional(),
+  project: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  sourceNamespace: z.string().optional(),
+  destinations: z
+    .array(z.object({ name: z.string().optional(), server: z.string().optional(), namespace: z.string() }))
+    .optional(),
+  sourceRepos: z.array(z.string()).optional(),
+})
+export type GitSource = z.infer<typeof GitSource>
+
+export const ListedGitSource = GitSource.extend({
+  /** Path of its file in the shared configuration repository. */
+  file: z.string(),
+})
+export type ListedGitSource = z.infer<typeof ListedGitSource>
+
+export const GitSourceChange = z.object({
+  gitSource: ListedGitSource,
+  commit: RepositoryChange,
+  /** False if the runtime has no Git integration for the host of the repository, so that the repository was not asked for its branch. */
+  isChecked: z.boolean(),
+})
+export type GitSourceChange = z.infer<typeof GitSourceChange>
+
+export const ClusterName = z
+  .string()
+  .regex(
+    /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must have at most 63 lower-case letters, digits and -, begin with a letter, and end with a letter or digit',
+  )
+
+export const ManagedClusterInput = z.strictObject({
+  name: ClusterName,
+  /** Base64 of a kubeconfig with one cluster and a token. */
+  kubeConfig: z
+    .string()
+    .min(1)
+    .max(100_000)
+    .regex(/^[A-Za-z0-9+/\s]+={0,2}\s*$/, 'must be base64'),
+  labels: Labels.optional(),
+  annotations: z
+    .record(z.string().regex(/^(?:[a-z0-9.-]{1,253}\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/), z.string().max(10_000))
+    .refine((annotations) => Object.keys(annotations).length <= 50, 'must have at most 50 annotations')
+    .optional(),
+  message: Message.optional(),
+})
+
+export type ManagedClusterInput = z.output<typeof ManagedClusterInput>
+
+export const ManagedCluster = z.object({
+  name: z.string(),
+  /** URL of the API server; absent if the runtime has no credentials for the cluster. */
+  server: z.string().optional(),
+  /** True if the namespace of the runtime has the Secret with the credentials. */
+  hasCredentials: z.boolean(),
+  /** Path of its file in the shared configuration repository; absent if the file does not exist. */
+  file: z.string().optional(),
+})
+export type ManagedCluster = z.infer<typeof ManagedCluster>
+
+export const ManagedClusterChange = z.object({ cluster: ManagedCluster, commit: RepositoryChange })
+export type ManagedClusterChange = z.infer<typeof ManagedClusterChange>
+
+/** `oci://registry.example.com/charts/gitops-runtime`. The last part is the name of the chart. */
+const ChartUrl = z
+  .string()
+  .max(500)
+  .regex(/^oci:\/\/[A-Za-z0-9.-]+(?::\d{1,5})?(?:\/[a-z0-9][a-z0-9._-]*)+$/, 'must have the form oci://HOST/PATH/NAME')
+
+/** The chart of a runtime that Argo CD installs from the shared configuration repository. */
+export const RuntimeChart = z.object({ chart: z.string(), version: z.string() })
+export type RuntimeChart = z.infer<typeof RuntimeChart>
+
+export const RuntimeChartInput = z.strictObject({
+  /** Default: the one that the repository has. */
+  chart: ChartUrl.optional(),
+  version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]{1,100})?$/, 'must be a version such as 1.2.3'),
+  /** Values of the chart. They are in Git, so they must not have secrets. Default: those that the repository has. */
+  values: z.record(z.string(), z.unknown()).optional(),
+  message: Message.optional(),
+})
+export type RuntimeChartInput = z.output<typeof RuntimeChartInput>
+
+export const RuntimeChartChange = z.object({ chart: RuntimeChart, commit: RepositoryChange })
+export type RuntimeChartChange = z.infer<typeof RuntimeChartChange>
