@@ -1,5 +1,5 @@
 /** GitOps runtimes, their tokens and tunnels. */
-import { GitopsToken, GitopsTokenCreated, page, Tunnel } from '@windlass/protocol'
+import { GitopsSettings, GitopsSettingsInput, GitopsToken, GitopsTokenCreated, page, Tunnel } from '@windlass/protocol'
 import { route } from '../route.ts'
 
 export const tunnels = {
@@ -18,4 +18,13 @@ export const gitopsRuntimes = {
   createToken: route('POST', '/v1/gitops-runtimes/{runtime}/tokens', { answer: GitopsTokenCreated, isKeyed: true }),
   /** Deletes a token. A connection that uses it ends. */
   deleteToken: route('DELETE', '/v1/gitops-runtimes/{runtime}/tokens/{id}', { answer: 'nothing' }),
+}
+
+export const gitopsSettings = {
+  /** Returns the shared configuration repository of the account; no repository if none was chosen. */
+  get: route('GET', '/v1/gitops-settings', { answer: GitopsSettings }),
+  /** Chooses it. App-proxies call this after they have checked the repository. */
+  put: route('PUT', '/v1/gitops-settings', { body: GitopsSettingsInput, answer: GitopsSettings }),
+  /** Forgets it. The files of the repository stay. */
+  reset: route('DELETE', '/v1/gitops-settings', { answer: 'nothing' }),
 }

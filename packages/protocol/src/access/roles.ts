@@ -108,7 +108,7 @@ export const RIGHTS = {
   'manage-gitops': {
     role: 'admin',
     at: 'installation',
-    text: 'create and delete GitOps runtimes and their tokens, and disconnect their tunnels',
+    text: 'create and delete GitOps runtimes and their tokens, disconnect their tunnels, choose their shared repository, delete their Git sources, and manage their clusters',
   },
   'manage-account': { role: 'admin', at: 'installation', text: 'change the settings of the account and the master keys' },
   'manage-users': {

@@ -311,6 +311,9 @@ GET    /v1/gitlab-jobs/{id}                                                  vie
 GET    /v1/tunnels                                                           viewer      gitops:read
 GET    /v1/tunnels/{runtime}                                                 viewer      gitops:read
 POST   /v1/tunnels/{runtime}/disconnect                                      admin       gitops:write
+GET    /v1/gitops-settings                                                   viewer      gitops:read
+PUT    /v1/gitops-settings                                                   admin       gitops:write
+DELETE /v1/gitops-settings                                                   admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}                                         admin       gitops:write
 POST   /v1/gitops-runtimes/{runtime}/access                                  viewer      gitops:read
 GET    /v1/gitops-runtimes/{runtime}/tokens                                  viewer      gitops:read

@@ -3,6 +3,8 @@ import {
   GitopsAccess,
   GitopsAccessQuestion,
   GitopsRuntimeName,
+  GitopsSettings,
+  GitopsSettingsInput,
   GitopsToken,
   GitopsTokenCreated,
   page,
@@ -13,6 +15,7 @@ import type { App } from '../../../app.ts'
 import { describeAccess } from '../../../gitops/access.ts'
 import { disconnectTunnel, listShownTunnels, showTunnel } from '../../../gitops/registry.ts'
 import { createGitopsToken, deleteToken, listTokens, removeGitopsRuntime } from '../../../gitops/runtimes.ts'
+import { chooseSharedRepository, readGitopsSettings, resetGitopsSettings } from '../../../gitops/settings.ts'
 import { nameOf } from '../../../identity/actor.ts'
 import { created, done, ok, route, type Route } from '../../route.ts'
 
@@ -44,6 +47,32 @@ export function gitopsRoutes(app: App): Route[] {
       params: ByRuntime,
       replies: { 200: Tunnel },
       handle: async ({ params }) => ok(await disconnectTunnel(app, params.runtime)),
+    }),
+    route('GET', '/v1/gitops-settings', {
+      summary: 'Show the settings of the account for GitOps: its shared configuration repository',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      replies: { 200: GitopsSettings },
+      handle: async () => ok(await readGitopsSettings(app.store.query, app.accountId)),
+    }),
+    route('PUT', '/v1/gitops-settings', {
+      summary:
+        'Choose the shared configuration repository, unless the account has another one; app-proxies call this after they have checked it',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      body: GitopsSettingsInput,
+      replies: { 200: GitopsSettings },
+      handle: async ({ body, actor }) => ok(await chooseSharedRepository(app, { ...body, by: nameOf(actor) })),
+    }),
+    route('DELETE', '/v1/gitops-settings', {
+      summary: 'Forget the shared configuration repository; its files stay',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      replies: { 204: 'nothing' },
+      async handle() {
+        await resetGitopsSettings(app)
+        return done
+      },
     }),
     route('DELETE', '/v1/gitops-runtimes/{runtime}', {
       summary: 'Delete a GitOps runtime with its tokens, and end its connection',
