@@ -17,11 +17,14 @@ import { createClient, type ClientOptions } from '@windlass/protocol'
 import { openAccess } from './access/access.ts'
 import { removeLeftovers, requireWorkFolder } from './commit/leftovers.ts'
 import { openSlots } from './commit/slots.ts'
+import { openUserCommits } from './commit/user-commits.ts'
 import { openForgeCaller } from './forge/call-forge.ts'
 import { openForgeHosts } from './forge/hosts.ts'
 import { openForgeSession, type ForgeSession } from './forge/session.ts'
+import { openGitops } from './gitops/gitops.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
+import { gitopsRoutes } from './http/gitops-routes.ts'
 import { openHttp } from './http/http-server.ts'
 import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
 import { route } from './http/route.ts'
@@ -97,8 +100,21 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   const integrations = openIntegrations(kube, namespace)
   const hosts = openForgeHosts({ mayUseLoopback: options.mayUseLoopback, resolve: options.resolve })
   const forges = openForgeCaller({ hosts, proxy, ca: forgeCaFile === undefined ? undefined : readNamedFile(forgeCaFile) })
+  const client = createClient(options.server)
+  const commits = openUserCommits({
+    clock,
+    git: {
+      folder: workFolder,
+      path: options.environment['PATH'] ?? '/usr/bin:/bin',
+      proxy,
+      caFile: forgeCaFile,
+      hosts,
+      maxFetchBytes: options.maxFetchBytes ?? MAX_FETCH_BYTES,
+    },
+  })
+  const slots = openSlots(COMMITS)
   const access = openAccess({
-    client: createClient(options.server),
+    client,
     runtime,
     accountId,
     runtimeToken: () => runtimeToken,
@@ -131,18 +147,10 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       }),
       ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
       ...browseRoutes(async (call) => (await open(call)).session),
-      ...commitRoutes({
-        open,
-        clock,
-        slots: openSlots(COMMITS),
-        git: {
-          folder: workFolder,
-          path: options.environment['PATH'] ?? '/usr/bin:/bin',
-          proxy,
-          caFile: forgeCaFile,
-          hosts,
-          maxFetchBytes: options.maxFetchBytes ?? MAX_FETCH_BYTES,
-        },
+      ...commitRoutes({ open, commits, slots }),
+      ...gitopsRoutes({
+        ...openGitops({ client, kube, integrations, tokens, forges, hosts, commits, place: { runtime, namespace } }),
+        slots,
       }),
     ],
   })

@@ -1,8 +1,9 @@
-/** The call of the app-proxy of a GitOps runtime, with the token of its caller. */
+/** The calls of the app-proxy of a GitOps runtime, with the token of its caller. */
 import { GitopsAccess, GitopsAccessQuestion, GitopsRuntimeName, tolerant, type Client } from '@windlass/protocol'
 import { z } from 'zod'
 import { bindCalls, type Calls } from './calls.ts'
 import { route } from './route.ts'
+import { gitopsSettings } from './routes/gitops.ts'
 
 export const APP_PROXY_ROUTES = {
   /** Returns who the caller is and what the caller may do at the runtime. */
@@ -11,6 +12,8 @@ export const APP_PROXY_ROUTES = {
     body: GitopsAccessQuestion,
     answer: GitopsAccess,
   }),
+  settings: gitopsSettings.get,
+  chooseSettings: gitopsSettings.put,
 }
 
 export type AppProxyCalls = Calls<typeof APP_PROXY_ROUTES>

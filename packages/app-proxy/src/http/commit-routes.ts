@@ -1,12 +1,10 @@
 /** The route that commits in the name of a user. */
-import type { RepositoryPlace } from '@windlass/forges'
-import { fault, isFault, openSerial, type Clock } from '@windlass/kit'
+import { fault } from '@windlass/kit'
 import { z } from 'zod'
-import { commitFiles, type CommitRequest, type FileChange, type OtherCommit, type Signature } from '../commit/commit-files.ts'
-import type { GitSettings } from '../commit/git-environment.ts'
+import type { FileChange } from '../commit/commit-files.ts'
 import { foldersOf, isBranchName, problemOfPath } from '../commit/paths.ts'
 import type { Slots } from '../commit/slots.ts'
-import { readList } from '../forge/browse.ts'
+import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeSession } from '../forge/session.ts'
 import type { GitToken } from '../store/git-tokens.ts'
 import { ByName, RepoName } from './fields.ts'
@@ -62,13 +60,11 @@ export interface CommitParts {
   readonly open: (
     call: Pick<Call<{ name: string }, unknown, unknown>, 'params' | 'caller' | 'signal'>,
   ) => Promise<{ readonly session: ForgeSession; readonly token: GitToken }>
-  readonly git: Omit<GitSettings, 'signal'>
+  readonly commits: UserCommits
   readonly slots: Slots
-  readonly clock: Clock
 }
 
-export function commitRoutes({ open, git, slots, clock }: CommitParts): Route[] {
-  const branches = openSerial()
+export function commitRoutes({ open, commits, slots }: CommitParts): Route[] {
   return [
     route('POST', '/git-integrations/{name}/commits', {
       right: 'change-gitops',
@@ -80,26 +76,8 @@ export function commitRoutes({ open, git, slots, clock }: CommitParts): Route[] 
       async handle(call) {
         const { repo, branch, message, base } = call.body
         const changes = toChanges(call.body)
-        const { session, token } = await open(call)
-        const { browser, integration } = session
-        await requirePush(session, repo)
-        const home = integration.url.replace(/\/+$/, '')
-        const host = new URL(home).hostname
-        const account = { url: home + browser.clonePath(repo), username: browser.gitUser(token), token: token.token }
-        const request: CommitRequest = {
-          branch,
-          message,
-          changes,
-          base,
-          lastChange: (path, revision) => findLastChange(session, { repo, ref: revision, path }),
-          confirm: call.confirm,
-          author: signatureOf(token, host),
-          time: Math.floor(clock.now() / 1000),
-        }
-        const settings = { ...git, signal: call.signal }
-        // Commits to one branch would only refuse each other.
-        const result = await branches.run(`${account.url} ${branch}`, () => commitFiles(account, settings, request))
-        return { ...result, branch, url: home + browser.commitPath(repo, result.revision) }
+        const { confirm, signal } = call
+        return commits.commit({ ...(await open(call)), confirm, signal }, { repo, branch, message, changes, base })
       },
     }),
   ]
@@ -118,40 +96,4 @@ function toChanges({ files, deletes }: Input): FileChange[] {
     return { path, content: bytes }
   })
   return [...written, ...deletes.map((path): FileChange => ({ path, content: undefined }))]
-}
-
-/** The forge knows before git does whether the user may push, and says it in a form that is the same for all forges. */
-async function requirePush(session: ForgeSession, repo: string): Promise<void> {
-  const { canPush } = await session.one(session.browser.repository(repo))
-  if (canPush !== false) return
-  throw fault('forbidden', {
-    message: `The owner of the Git token may not push to "${repo}".`,
-    hint: 'Ask an owner of the repository for the right to write.',
-    right: 'git-push',
-  })
-}
-
-/** Asks the forge for the last commit that changed a path. Undefined if it does not say: the message about a conflict must not fail for it. */
-async function findLastChange(session: ForgeSession, place: RepositoryPlace): Promise<OtherCommit | undefined> {
-  const found = await readList(session, session.browser.commits(place), undefined).catch((error: unknown) => {
-    if (isFault(error)) return undefined
-    throw error
-  })
-  const last = found?.items[0]
-  if (last === undefined) return undefined
-  return { revision: last.revision, author: last.author ?? '', subject: (last.message.split('\n')[0] ?? '').slice(0, 200) }
-}
-
-/** Returns the author. What the forge says of its user may be anything. */
-function signatureOf({ login, name, email }: GitToken, host: string): Signature {
-  const user = cleaned(login) || 'unknown'
-  return { name: cleaned(name ?? '') || user, email: cleaned(email ?? '') || `${user}@users.noreply.${host}` }
-}
-
-/** Git takes these characters out of names and addresses, and refuses what is empty then. */
-function cleaned(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}<>]/gu, '')
-    .replaceAll(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g, '')
-    .slice(0, 200)
 }

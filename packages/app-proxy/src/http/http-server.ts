@@ -92,7 +92,9 @@ function addRoute(server: FastifyInstance, route: Route, { access, closing, log 
       whenGone(reply, () => gone.abort(GONE))
       const { params, query, body } = request
       const confirm = async (): Promise<void> => void (await admit(request))
-      const answer = await run({ params, query, body, caller, confirm, signal: AbortSignal.any([gone.signal, closing]) })
+      const key = tokenOf(request.headers) ?? ''
+      const signal = AbortSignal.any([gone.signal, closing])
+      const answer = await run({ params, query, body, caller, key, confirm, signal })
       if (isWrite) log.info({ user: caller.userId, action: `${method} ${path}`, params, requestId: request.id }, 'change')
       return answer === undefined ? reply.code(204).send() : answer
     },

@@ -144,7 +144,8 @@ function toRegistration({ login, name, email, registeredAt }: GitToken): object 
   return { login, ...defined({ name, email }), registeredAt }
 }
 
-function mayUse({ sharingPolicy }: Integration, { rights }: Caller): boolean {
+/** Returns true if the integration is shared with the caller. */
+export function mayUse({ sharingPolicy }: Integration, { rights }: Caller): boolean {
   return sharingPolicy === 'ALL_USERS_IN_ACCOUNT' || rights.has('manage-gitops')
 }
 

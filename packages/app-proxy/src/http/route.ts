@@ -13,6 +13,8 @@ export interface Call<P, Q, B> {
   readonly query: Q
   readonly body: B
   readonly caller: Caller
+  /** The key of the caller, for calls of the control plane only. */
+  readonly key: string
   /** Checks again that the caller has the right. Throws like the first check. For an effect that comes long after it. */
   readonly confirm: () => Promise<void>
   /** Aborted when the caller disconnects or the app-proxy closes. */

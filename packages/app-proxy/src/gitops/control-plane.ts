@@ -1,0 +1,35 @@
+/** The settings of the account for GitOps, which the control plane has. It is asked with the key of the caller, so its own rights count too. */
+import { appProxyCalls } from '@windlass/client/app-proxy'
+import { fault, isFault } from '@windlass/kit'
+import type { Client, GitopsSettings } from '@windlass/protocol'
+
+export interface ControlPlane {
+  /** Returns the settings. Throws `control-plane-unreachable`. */
+  settings(key: string): Promise<GitopsSettings>
+  /** Chooses the shared repository. Throws `conflict` if the account has another one, and like `settings`. */
+  choose(key: string, sharedRepository: string): Promise<GitopsSettings>
+}
+
+/** `client`: of the control plane, without a token. */
+export function openControlPlane(client: Client): ControlPlane {
+  const calls = (key: string): ReturnType<typeof appProxyCalls> => appProxyCalls(client.withToken(key))
+  return {
+    settings: (key) => calls(key).settings().catch(refuse),
+    choose: (key, sharedRepository) => calls(key).chooseSettings({ sharedRepository }).catch(refuse),
+  }
+}
+
+function refuse(error: unknown): never {
+  if (isFault(error, 'not-found', 'not-supported'))
+    throw fault(
+      'control-plane-refused',
+      {
+        message: 'The server does not know the settings of accounts for GitOps.',
+        hint: 'Upgrade the server before the GitOps runtimes.',
+      },
+      error,
+    )
+  if (isFault(error, 'server-unreachable', 'unavailable', 'proxy-answered', 'internal'))
+    throw fault('control-plane-unreachable', { message: `The control plane does not answer. ${error.message}` }, error)
+  throw error
+}

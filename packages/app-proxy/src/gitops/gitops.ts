@@ -1,0 +1,36 @@
+/** Puts together what changes the shared configuration repository. */
+import type { RuntimePlace } from '@windlass/gitops'
+import type { Kube } from '@windlass/kube'
+import type { Client } from '@windlass/protocol'
+import type { UserCommits } from '../commit/user-commits.ts'
+import type { ForgeHosts } from '../forge/hosts.ts'
+import type { GitopsParts } from '../http/gitops-routes.ts'
+import { openClusterSecrets } from './cluster-secrets.ts'
+import { openClusters } from './clusters.ts'
+import { openControlPlane } from './control-plane.ts'
+import { openGitSources } from './git-sources.ts'
+import { openRuntimeCharts } from './runtime-chart.ts'
+import { openSharedConfigurations } from './shared-configuration.ts'
+import { openSharedRepositories } from './shared-repository.ts'
+import { openUserRepositories, type UserRepositoriesOptions } from './user-repositories.ts'
+
+export interface GitopsOptions extends UserRepositoriesOptions {
+  /** Of the control plane, without a token. */
+  readonly client: Client
+  readonly kube: Kube
+  readonly hosts: ForgeHosts
+  readonly commits: UserCommits
+  readonly place: RuntimePlace
+}
+
+export function openGitops({ client, kube, hosts, commits, place, ...rest }: GitopsOptions): Omit<GitopsParts, 'slots'> {
+  const controlPlane = openControlPlane(client)
+  const repositories = openUserRepositories(rest)
+  const shared = openSharedRepositories({ controlPlane, repositories, commits })
+  return {
+    configurations: openSharedConfigurations({ shared, controlPlane, place }),
+    charts: openRuntimeCharts({ shared, place }),
+    gitSources: openGitSources({ shared, repositories, place }),
+    clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
+  }
+}
