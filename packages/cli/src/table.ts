@@ -15,6 +15,7 @@ import { doctorCommands } from './commands/doctor/command.ts'
 import { getCommands } from './commands/get/command.ts'
 import { gitlabCommands } from './commands/gitlab/command.ts'
 import { gitopsCommands } from './commands/gitops/command.ts'
+import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
@@ -78,6 +79,7 @@ export const commands: readonly Command[] = [
   ...runtimeCommands,
   ...gitlabCommands,
   ...gitopsCommands,
+  ...gitopsRepositoryCommands,
   ...tunnelCommands,
   ...routerCommands,
   ...appProxyCommands,
@@ -108,6 +110,10 @@ export const groups: Readonly<Record<string, string>> = {
   delete: 'Delete a resource',
   gitlab: 'Register and manage GitLab runners',
   gitops: 'Manage GitOps runtimes',
+  'gitops chart': 'Manage the chart of a GitOps runtime that Argo CD installs',
+  'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
+  'gitops config': 'Manage the shared configuration repository',
+  'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
   'gitops tokens': 'Manage the tokens with which tunnel clients connect',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',

@@ -1,0 +1,125 @@
+/** `gitops cluster`: clusters that a GitOps runtime deploys to. */
+import { join } from 'node:path'
+import type { GitopsRuntimeCalls } from '@windlass/client/gitops-runtime'
+import { clusterNameOf } from '@windlass/gitops'
+import { fault } from '@windlass/kit/faults'
+import { readKubeconfig, type ClusterAccess } from '@windlass/kube'
+import type { Invocation } from '../../command.ts'
+import { alignColumns } from '../../format/columns.ts'
+import { printValue } from '../../format/output.ts'
+import { COMMIT_TIMEOUT, openRuntime, printChange } from './runtime-session.ts'
+
+interface Target {
+  readonly runtimeUrl: string | undefined
+}
+interface Shown extends Target {
+  readonly output: 'json' | 'yaml' | undefined
+}
+
+/** Runs `gitops cluster list RUNTIME`. */
+export async function listClusters({ args, options, out, settings }: Invocation<Shown>): Promise<void> {
+  const { calls } = await openRuntime(settings, { runtime: args[0] ?? '', url: options.runtimeUrl })
+  const { items } = await calls.clusters()
+  if (options.output !== undefined) return printValue(out, items, options.output)
+  if (items.length === 0) return out.note('No clusters found.')
+  const head = ['SERVER', 'NAME', 'CREDENTIALS', 'FILE'].map((cell) => out.stdout.style.dim(cell))
+  const rows = items.map(({ server, name, hasCredentials, file }) => [
+    server ?? '',
+    name,
+    hasCredentials ? 'yes' : 'missing',
+    file ?? 'missing',
+  ])
+  for (const line of alignColumns([head, ...rows])) out.line(line)
+  return undefined
+}
+
+interface AddOptions extends Shown {
+  readonly name: string | undefined
+  readonly context: string | undefined
+  readonly kubeconfig: string | undefined
+  readonly labels: string | undefined
+  readonly annotations: string | undefined
+  readonly dryRun: boolean
+  readonly message: string | undefined
+}
+
+/** Runs `gitops cluster add RUNTIME`. */
+export async function addCluster({ args, options, out, settings }: Invocation<AddOptions>): Promise<void> {
+  const [runtime = ''] = args
+  const { context, name: given, message } = options
+  if (given === undefined && context === undefined)
+    throw fault('usage', { message: 'The name of the cluster is missing.', hint: 'Give --name NAME, or --context CONTEXT.' })
+  const { environment } = settings
+  const known = environment['KUBECONFIG']?.split(':')[0] ?? join(environment['HOME'] ?? '/', '.kube', 'config')
+  const access = await readKubeconfig(options.kubeconfig ?? known, context)
+  const kubeConfig = toKubeconfig(access)
+  const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
+  const name = given ?? (await freeName(calls, { context: context ?? '', server: access.server }))
+  const marks = { labels: toPairs(options.labels), annotations: toPairs(options.annotations) }
+  if (options.dryRun) return printValue(out, { name, server: access.server, ...marks }, options.output ?? 'yaml')
+  const change = await calls.addCluster({ name, kubeConfig, ...marks, message }, COMMIT_TIMEOUT)
+  if (options.output !== undefined) return printValue(out, change, options.output)
+  return printChange(out, `cluster/${name}`, { verb: 'added', commit: change.commit })
+}
+
+/** Returns the name that the cluster has already, or one that is not in use. */
+async function freeName(calls: GitopsRuntimeCalls, { context, server }: { context: string; server: string }): Promise<string> {
+  const { items } = await calls.clusters()
+  const same = items.find((cluster) => cluster.server === server)
+  return same?.name ?? clusterNameOf(context, new Set(items.map(({ name }) => name)))
+}
+
+/** Returns a kubeconfig with only this cluster and the token, as base64. Throws `config-invalid` for a login without a token. */
+function toKubeconfig({ server, ca, insecure, token }: ClusterAccess): string {
+  if (insecure || token === undefined)
+    throw fault('config-invalid', {
+      message: insecure
+        ? 'The kubeconfig turns off the check of the certificate of the cluster.'
+        : 'The user of the kubeconfig has no token.',
+      hint: insecure ? 'Add the certificate authority of the cluster.' : 'Use the token of a service account.',
+    })
+  const authority = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }
+  // JSON is YAML.
+  const text = JSON.stringify({
+    'current-context': 'cluster',
+    contexts: [{ name: 'cluster', context: { cluster: 'cluster', user: 'user' } }],
+    clusters: [{ name: 'cluster', cluster: { server, ...authority } }],
+    users: [{ name: 'user', user: { token: token() } }],
+  })
+  return Buffer.from(text).toString('base64')
+}
+
+/** Reads `name=value,name=value`. Throws `usage`. */
+function toPairs(text: string | undefined): Record<string, string> | undefined {
+  if (text === undefined) return undefined
+  return Object.fromEntries(
+    text.split(',').map((pair) => {
+      const at = pair.indexOf('=')
+      if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
+      throw fault('usage', { message: `"${pair}" is not a pair.`, hint: 'Write NAME=VALUE,NAME=VALUE.' })
+    }),
+  )
+}
+
+/** Runs `gitops cluster remove RUNTIME NAME`. */
+export async function removeCluster({
+  args,
+  options,
+  out,
+  settings,
+}: Invocation<Target & { readonly serverUrl: string | undefined }>): Promise<void> {
+  const [runtime = '', given] = args
+  const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
+  const { serverUrl } = options
+  const found =
+    serverUrl === undefined
+      ? given
+      : (await calls.clusters()).items.find(({ server }) => server === serverUrl.replace(/\/+$/, ''))?.name
+  if (found === undefined)
+    throw serverUrl === undefined
+      ? fault('usage', { message: 'The name of the cluster is missing.', hint: 'Name it, or its URL with --server-url.' })
+      : fault('not-found', { message: `The runtime "${runtime}" does not manage a cluster at ${serverUrl}.` })
+  const commit = await calls.removeCluster(found, COMMIT_TIMEOUT)
+  out.line(`cluster/${found} removed`)
+  if (commit.isNew) out.note(`Commit on ${commit.branch}: ${commit.url}`)
+}

@@ -1,0 +1,69 @@
+/** `gitops config`: the shared configuration repository. */
+import type { Invocation } from '../../command.ts'
+import { alignColumns } from '../../format/columns.ts'
+import { printValue } from '../../format/output.ts'
+import { formatTime } from '../../format/time.ts'
+import { openSession } from '../../session/session.ts'
+import { COMMIT_TIMEOUT, openRuntime, printChange } from './runtime-session.ts'
+
+type Format = 'json' | 'yaml' | undefined
+
+/** Runs `gitops config get`. */
+export async function getConfig({ options, out, settings }: Invocation<{ output: Format }>): Promise<void> {
+  const found = await openSession(settings).client.gitopsSettings.get()
+  if (options.output !== undefined) return printValue(out, found, options.output)
+  const { sharedRepository, changedBy, changedAt } = found
+  if (sharedRepository === undefined) return out.note('The account has no shared configuration repository.')
+  const rows = [
+    ['Repository:', sharedRepository],
+    ['Chosen by:', changedBy ?? ''],
+    ['Chosen at:', formatTime(changedAt)],
+  ]
+  for (const line of alignColumns(rows)) out.line(line)
+  return undefined
+}
+
+interface SetOptions {
+  readonly sharedConfigRepo: string | undefined
+  readonly configurationRuntime: boolean | undefined
+  readonly message: string | undefined
+  readonly runtimeUrl: string | undefined
+  readonly output: Format
+}
+
+/** Runs `gitops config set RUNTIME`. */
+export async function setConfig({ args, options, out, settings }: Invocation<SetOptions>): Promise<void> {
+  const [runtime = ''] = args
+  const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
+  const change = await calls.setConfiguration(
+    {
+      repository: options.sharedConfigRepo,
+      isConfigurationRuntime: options.configurationRuntime,
+      message: options.message,
+    },
+    COMMIT_TIMEOUT,
+  )
+  if (options.output !== undefined) return printValue(out, change, options.output)
+  const { repository, isConfigurationRuntime } = change.configuration
+  printChange(out, `gitops-runtime/${runtime}`, { verb: 'set up', commit: change.commit })
+  out.note(`Repository: ${repository}${isConfigurationRuntime ? ', with products and promotions' : ''}`)
+  out.note(`Create its application once: windlass gitops config application ${runtime} | kubectl apply -f -`)
+  return undefined
+}
+
+/** Runs `gitops config reset`. */
+export async function resetConfig({ out, settings }: Invocation<object>): Promise<void> {
+  await openSession(settings).client.gitopsSettings.reset()
+  out.line('gitops-settings reset')
+}
+
+/** Runs `gitops config application RUNTIME`. */
+export async function printApplication({
+  args,
+  options,
+  out,
+  settings,
+}: Invocation<{ runtimeUrl: string | undefined }>): Promise<void> {
+  const { calls } = await openRuntime(settings, { runtime: args[0] ?? '', url: options.runtimeUrl })
+  await printValue(out, (await calls.configuration()).application, 'yaml')
+}
