@@ -7,6 +7,7 @@ import { diskChoice } from './cluster/disk-choice.ts'
 import { diskProvision } from './cluster/disk-provision.ts'
 import { fakeBuilds } from './server/fake-builds.ts'
 import { gitlabJobs } from './cluster/gitlab-jobs.ts'
+import { gitopsApplications } from './server/gitops-applications.ts'
 import { hostileDocuments } from './server/hostile-documents.ts'
 import { idleMemory } from './programs/idle-memory.ts'
 import { imageBuild } from './engine/image-build.ts'
@@ -61,4 +62,5 @@ export const LINES: readonly Line[] = [
   podOrder,
   gitlabJobs,
   tunnel,
+  gitopsApplications,
 ]

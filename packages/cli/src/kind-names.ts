@@ -14,6 +14,7 @@ export const KIND_NAMES = [
   'disks',
   'agents',
   'tunnels',
+  'applications',
   'projects',
   'contexts',
   'keys',

@@ -2,6 +2,7 @@
 import type { Command } from './command.ts'
 import { annotationCommands } from './commands/annotations/command.ts'
 import { appProxyCommands } from './commands/app-proxy/command.ts'
+import { applicationCommands } from './commands/applications/command.ts'
 import { applyCommands } from './commands/apply/command.ts'
 import { approvalCommands } from './commands/approvals/command.ts'
 import { auditCommands } from './commands/audit/command.ts'
@@ -80,6 +81,7 @@ export const commands: readonly Command[] = [
   ...gitlabCommands,
   ...gitopsCommands,
   ...gitopsRepositoryCommands,
+  ...applicationCommands,
   ...tunnelCommands,
   ...routerCommands,
   ...appProxyCommands,
@@ -114,7 +116,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
   'gitops config': 'Manage the shared configuration repository',
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
-  'gitops tokens': 'Manage the tokens with which tunnel clients connect',
+  'gitops tokens': 'Manage the tokens of GitOps runtimes',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',
   diff: 'Compare resources',

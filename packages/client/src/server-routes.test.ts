@@ -16,6 +16,7 @@ import { ENGINE_ROUTES } from './engine.ts'
 import { GITLAB_ROUTES } from './gitlab.ts'
 import { openClient, ROUTES, type Route } from './index.ts'
 import { MONITOR_ROUTES } from './monitor.ts'
+import { REPORTER_ROUTES } from './reporter.ts'
 
 /** Routes of the server that the client does not have, and why. */
 const OTHERS: readonly { readonly path: RegExp; readonly why: string }[] = [
@@ -35,6 +36,7 @@ const routes: Route[] = [
   ENGINE_ROUTES,
   GITLAB_ROUTES,
   MONITOR_ROUTES,
+  REPORTER_ROUTES,
 ].flatMap((group) => Object.values<Route>(group))
 const dataDir = mkdtempSync(join(tmpdir(), 'windlass-client-'))
 let server: RunningServer

@@ -24,14 +24,19 @@ export function paintStatus(style: Style, status: string, text: string = status)
   switch (status) {
     case 'success':
     case 'online':
+    case 'healthy':
+    case 'synced':
       return style.green(text)
     case 'error':
     case 'failed':
     case 'terminated':
     case 'terminating':
     case 'offline':
+    case 'degraded':
+    case 'missing':
       return style.red(text)
     case 'running':
+    case 'progressing':
       return style.cyan(text)
     case 'skipped':
       return style.dim(text)

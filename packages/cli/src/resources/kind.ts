@@ -1,7 +1,7 @@
 /** What `get` and `delete` need to know about a kind of resource. */
 import type { ApiClient } from '@windlass/client'
 import type { Reason } from '@windlass/plan'
-import type { DiskState, GitlabJobState } from '@windlass/protocol'
+import type { ApplicationHealth, ApplicationSync, DiskState, GitlabJobState } from '@windlass/protocol'
 import type { Style } from '../format/style.ts'
 import { formatAge } from '../format/time.ts'
 import type { KindName } from '../kind-names.ts'
@@ -66,6 +66,13 @@ export interface ListQuery extends BuildFilters {
     readonly state?: GitlabJobState | undefined
     readonly runner?: string | undefined
     readonly project?: string | undefined
+  }
+  readonly applications?: {
+    readonly runtime?: string | undefined
+    readonly project?: string | undefined
+    readonly health?: ApplicationHealth | undefined
+    readonly sync?: ApplicationSync | undefined
+    readonly q?: string | undefined
   }
 }
 

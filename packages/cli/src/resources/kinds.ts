@@ -20,6 +20,7 @@ import type {
 import { paintStatus } from '../format/style.ts'
 import { formatAge, formatTime } from '../format/time.ts'
 import { KIND_NAMES } from '../kind-names.ts'
+import { applications } from './application-kind.ts'
 import { age, type Kind, type RenderContext } from './kind.ts'
 import { notifications } from './notification-kind.ts'
 import { disks } from './disk-kind.ts'
@@ -310,6 +311,8 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(agents)
     case 'tunnels':
       return use(tunnels)
+    case 'applications':
+      return use(applications)
     case 'disks':
       return use(disks)
     case 'projects':

@@ -1,5 +1,15 @@
-/** GitOps runtimes, their tokens and tunnels. */
-import { GitopsSettings, GitopsSettingsInput, GitopsToken, GitopsTokenCreated, page, Tunnel } from '@windlass/protocol'
+/** GitOps runtimes, their tokens, tunnels, shared repository and applications. */
+import {
+  Application,
+  ApplicationDetails,
+  ApplicationQuery,
+  GitopsSettings,
+  GitopsSettingsInput,
+  GitopsToken,
+  GitopsTokenCreated,
+  page,
+  Tunnel,
+} from '@windlass/protocol'
 import { route } from '../route.ts'
 
 export const tunnels = {
@@ -27,4 +37,10 @@ export const gitopsSettings = {
   put: route('PUT', '/v1/gitops-settings', { body: GitopsSettingsInput, answer: GitopsSettings }),
   /** Forgets it. The files of the repository stay. */
   reset: route('DELETE', '/v1/gitops-settings', { answer: 'nothing' }),
+}
+
+export const applications = {
+  list: route('GET', '/v1/applications', { query: ApplicationQuery, answer: page(Application) }),
+  /** Shows an application by its id, or by RUNTIME/NAMESPACE/NAME. */
+  get: route('GET', '/v1/applications/{id}', { answer: ApplicationDetails }),
 }

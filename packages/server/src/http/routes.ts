@@ -26,6 +26,7 @@ import { contextRoutes } from './routes/pipelines/resource.ts'
 import { stepTypeRoutes } from './routes/pipelines/step-type.ts'
 import { viewRoutes } from './routes/pipelines/view.ts'
 import { agentRoutes } from './routes/runtimes/agent.ts'
+import { applicationRoutes } from './routes/runtimes/application.ts'
 import { diskRoutes } from './routes/runtimes/disk.ts'
 import { gitlabJobRoutes } from './routes/runtimes/gitlab-job.ts'
 import { gitopsRoutes } from './routes/runtimes/gitops.ts'
@@ -97,6 +98,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...monitorRoutes(app),
     ...gitlabJobRoutes(app),
     ...gitopsRoutes(app),
+    ...applicationRoutes(app),
     ...codefreshRoutes(app, authenticator),
   ]
   let document: Record<string, unknown> | undefined

@@ -61,6 +61,14 @@ export type Actor =
   | StepActor
   | { readonly kind: 'agent'; readonly id: string; readonly accountId: string; readonly name: string }
   | {
+      readonly kind: 'gitops-runtime'
+      /** Id of the token, of which a runtime has several. */
+      readonly id: string
+      readonly accountId: string
+      readonly runtimeId: string
+      readonly name: string
+    }
+  | {
       readonly kind: 'bootstrap' | 'attempt'
       readonly id: string
       readonly accountId: string
@@ -83,7 +91,16 @@ export function nameOf(actor: Actor): string {
  * The permission that a route requires. `public`: none. A right: a role that has it. `signed-in`: any user or key. `runner`: an admin or an agent. The others:
  * exactly that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
  */
-export type Permission = Right | 'public' | 'signed-in' | 'runner' | 'agent' | 'bootstrap' | 'attempt' | 'any-attempt'
+export type Permission =
+  | Right
+  | 'public'
+  | 'signed-in'
+  | 'runner'
+  | 'agent'
+  | 'gitops-runtime'
+  | 'bootstrap'
+  | 'attempt'
+  | 'any-attempt'
 
 /** Returns true if the permission is a right of roles. */
 export function isRight(permission: Permission): permission is Right {
@@ -106,6 +123,7 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
     case 'runner':
       return actor.kind === 'agent' || isAllowed(actor, 'manage-runners')
     case 'agent':
+    case 'gitops-runtime':
     case 'bootstrap':
     case 'attempt':
       return actor.kind === permission

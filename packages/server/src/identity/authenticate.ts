@@ -1,6 +1,7 @@
 /** Resolves the Authorization header to an actor. Tokens are `<24 hex>.<secret>`; only the hash of the secret is stored. */
 import { fault, parseToken, tokenMatches } from '@windlass/kit'
 import { findAgentById } from '../store/runtimes/agents.ts'
+import { findGitopsToken } from '../store/runtimes/gitops.ts'
 import { findApiKey } from '../store/access/api-keys.ts'
 import { findAttemptByToken, isLiveAttempt } from '../store/builds/attempts.ts'
 import type { Query } from '../store/store.ts'
@@ -114,6 +115,12 @@ const FINDERS: Readonly<Record<Exclude<Actor['kind'], 'nobody' | 'build'>, Finde
     const row = await findAgentById(query, id)
     return row && { actor: { kind: 'agent', id, accountId: row.account_id, name: row.name }, hash: row.hash }
   },
+  async 'gitops-runtime'(query, id) {
+    const row = await findGitopsToken(query, id)
+    if (row === undefined) return undefined
+    const { account_id: accountId, runtime_id: runtimeId, runtime: name, hash } = row
+    return { actor: { kind: 'gitops-runtime', id, accountId, runtimeId, name }, hash }
+  },
   async key(query, id) {
     const row = await findApiKey(query, id)
     const actor = row === undefined ? undefined : await keyActor(query, row)
@@ -138,7 +145,8 @@ async function pairCredential(query: Query, id: string): Promise<Credential | un
 /** Finds a credential of any kind, so that a caller with the wrong kind gets a precise error. */
 async function findCredential(query: Query, id: string, expected: Permission): Promise<Credential | undefined> {
   const isOfAttempt = expected === 'attempt' || expected === 'any-attempt'
-  const first = isOfAttempt ? 'attempt' : expected === 'agent' || expected === 'bootstrap' ? expected : 'key'
+  const isOwnKind = expected === 'agent' || expected === 'gitops-runtime' || expected === 'bootstrap'
+  const first = isOfAttempt ? 'attempt' : isOwnKind ? expected : 'key'
   const found = await FINDERS[first](query, id)
   if (found !== undefined) return found
   for (const [kind, find] of Object.entries(FINDERS)) {

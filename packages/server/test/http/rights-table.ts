@@ -10,6 +10,7 @@ export const CALLERS = [
   'session',
   'user',
   'agent',
+  'gitops runtime',
   'bootstrap',
   'attempt',
   'ended attempt',
@@ -30,6 +31,7 @@ export const WHO: Readonly<Record<string, readonly Caller[]>> = {
     'session',
     'user',
     'agent',
+    'gitops runtime',
     'bootstrap',
     'attempt',
     'steps',
@@ -43,6 +45,7 @@ export const WHO: Readonly<Record<string, readonly Caller[]>> = {
   key: ['viewer', 'developer', 'maintainer', 'admin'],
   runner: ['admin', 'session', 'agent'],
   agent: ['agent'],
+  'gitops-runtime': ['gitops runtime'],
   bootstrap: ['bootstrap'],
   attempt: ['attempt'],
   'any-attempt': ['attempt', 'ended attempt'],
@@ -319,6 +322,9 @@ POST   /v1/gitops-runtimes/{runtime}/access                                  vie
 GET    /v1/gitops-runtimes/{runtime}/tokens                                  viewer      gitops:read
 POST   /v1/gitops-runtimes/{runtime}/tokens                                  admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             admin       gitops:write
+GET    /v1/applications                                                      viewer      gitops:read
+GET    /v1/applications/{id}                                                 viewer      gitops:read
+POST   /2.0/api/events                                                       gitops-runtime -
 GET    /v1/gitlab-managers                                                   viewer      gitlab-job:read
 PUT    /v1/gitlab-managers/{id}                                              maintainer  gitlab-report:write
 GET    /v1/monitors                                                          viewer      cluster:read

@@ -3,7 +3,7 @@ import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
 import { BUILD_STATUSES, nearest, type Reason } from '@windlass/plan'
-import { DISK_STATES, GITLAB_JOB_STATES } from '@windlass/protocol'
+import { APPLICATION_HEALTHS, APPLICATION_SYNCS, DISK_STATES, GITLAB_JOB_STATES } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -29,6 +29,7 @@ interface GetOptions extends Values<typeof buildFilterOptions> {
   readonly runner: string | undefined
   readonly webhook: string | undefined
   readonly repo: string | undefined
+  readonly sync: string | undefined
 }
 
 /** Number of the newest resources in a list of these kinds. The server deletes them when their retention ends. */
@@ -38,6 +39,12 @@ const RETAINED: Partial<Record<KindName, string>> = {
   'gitlab-jobs': 'Jobs',
   deliveries: 'Deliveries',
   messages: 'Messages',
+}
+
+/** Why resources of a kind cannot be deleted here, and where they can be. */
+const UNDELETABLE: Partial<Record<KindName, string>> = {
+  tunnels: 'Delete the GitOps runtime with `windlass gitops delete RUNTIME`.',
+  applications: 'Delete the application in its cluster, whose reporter reports its end.',
 }
 
 /** Runs `get KIND [NAME]`. */
@@ -85,6 +92,16 @@ function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
         state: readState(status, 'jobs', GITLAB_JOB_STATES),
         runner: options.runner,
         project: options.project.at(-1),
+      },
+    }
+  if (kind === 'applications')
+    return {
+      applications: {
+        runtime: options.runtime.at(-1),
+        project: options.project.at(-1),
+        health: readState(status, 'applications', APPLICATION_HEALTHS),
+        sync: readState(options.sync, 'syncs', APPLICATION_SYNCS),
+        q: options.query,
       },
     }
   if (kind === 'messages') return { status }
@@ -239,10 +256,7 @@ export async function deleteResource({ args, options, out, settings }: Invocatio
     if (remove === undefined)
       throw fault('usage', {
         message: `${RETAINED[kind.name] ?? kind.name} cannot be deleted.`,
-        hint:
-          kind.name === 'tunnels'
-            ? 'Delete the GitOps runtime with `windlass gitops delete RUNTIME`.'
-            : 'The server deletes them when their retention ends.',
+        hint: UNDELETABLE[kind.name] ?? 'The server deletes them when their retention ends.',
       })
     try {
       const result = await remove(name, options.force ? { query: { force: true } } : undefined)

@@ -4,8 +4,8 @@ import { KIND_NAMES } from '../../kind-names.ts'
 import { OUTPUT_FORMATS } from '../../output-formats.ts'
 import { buildFilterOptions } from './build-filters.ts'
 
-/** Builds and jobs of GitLab are kept until their retention ends, and a tunnel until its runtime is deleted. */
-const DELETABLE_KINDS = KIND_NAMES.filter((name) => !['builds', 'gitlab-jobs', 'tunnels'].includes(name))
+/** Builds and jobs of GitLab are kept until their retention ends, a tunnel until its runtime is deleted, and an application until its runtime reports its end. */
+const DELETABLE_KINDS = KIND_NAMES.filter((name) => !['builds', 'gitlab-jobs', 'tunnels', 'applications'].includes(name))
 
 export const getCommands = [
   command('get', {
@@ -14,7 +14,8 @@ export const getCommands = [
       { name: '<kind>', summary: 'Kind of resource', choices: KIND_NAMES },
       {
         name: '[name]',
-        summary: 'Name of the resource (builds, GitLab jobs, deliveries, messages: id; triggers: PIPELINE#NAME)',
+        summary:
+          'Name of the resource (builds, GitLab jobs, deliveries, messages: id; triggers: PIPELINE#NAME; applications: RUNTIME/NAMESPACE/NAME)',
       },
     ],
     options: {
@@ -28,6 +29,7 @@ export const getCommands = [
       runner: text('--runner <name>', 'GitLab jobs: filter by runner'),
       webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),
       repo: text('--repo <owner/name>', 'Deliveries: filter by repository'),
+      sync: text('--sync <state>', 'Applications: filter by sync state, such as out-of-sync'),
       view: text(
         '--view <name>',
         'Builds: use the filters of a view; other filters are added, and replace those of the same name',
@@ -45,6 +47,7 @@ export const getCommands = [
       'windlass get runtimes local -o yaml',
       'windlass get gitlab-jobs --status running',
       'windlass get disks --runtime prod --status warm',
+      'windlass get applications --runtime prod --sync out-of-sync',
     ],
     run: async (invocation) => (await import('./action.ts')).getResources(invocation),
   }),

@@ -20,7 +20,7 @@ test('refuses filters of other kinds, and names the kinds that have them', () =>
     expect.objectContaining({
       code: 'usage',
       message: '--project does not apply to runtimes. --repo does not apply to runtimes.',
-      hint: '--project applies to builds, pipelines, gitlab-jobs. --repo applies to deliveries.',
+      hint: '--project applies to builds, pipelines, gitlab-jobs, applications. --repo applies to deliveries.',
     }),
   )
 })

@@ -7,23 +7,24 @@ const TRIGGER_KINDS: readonly KindName[] = ['triggers', 'cron-triggers', 'event-
 /** Filter, which is also the name of its flag -> kinds. */
 const KINDS = {
   pipeline: ['builds', 'deliveries', 'disks', ...TRIGGER_KINDS],
-  status: ['builds', 'gitlab-jobs', 'disks', 'deliveries', 'messages'],
+  status: ['builds', 'gitlab-jobs', 'disks', 'deliveries', 'messages', 'applications'],
   branch: ['builds', 'deliveries'],
   annotation: ['builds'],
-  project: ['builds', 'pipelines', 'gitlab-jobs'],
+  project: ['builds', 'pipelines', 'gitlab-jobs', 'applications'],
   initiator: ['builds'],
   trigger: ['builds'],
-  runtime: ['builds', 'disks'],
+  runtime: ['builds', 'disks', 'applications'],
   reason: ['builds'],
   revision: ['builds'],
   number: ['builds'],
-  query: ['builds', 'pipelines'],
+  query: ['builds', 'pipelines', 'applications'],
   since: ['builds'],
   until: ['builds'],
   view: ['builds'],
   runner: ['gitlab-jobs'],
   webhook: ['deliveries'],
   repo: ['deliveries'],
+  sync: ['applications'],
 } as const satisfies Record<string, readonly KindName[]>
 
 type FilterName = keyof typeof KINDS

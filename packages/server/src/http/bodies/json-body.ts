@@ -8,8 +8,8 @@ const MAX_REPORT_PARTS = 500_000
 /** Maximum number of lists and objects inside each other, far below the depth at which code that visits them exhausts the stack. */
 const MAX_DEPTH = 200
 
-/** Routes of agents, engines and monitors. */
-const REPORTS = /^\/(?:v1\/(?:engine|agent|monitor)|api\/agent)\//
+/** Routes of agents, engines, monitors and reporters of GitOps runtimes. */
+const REPORTS = /^\/(?:(?:v1\/(?:engine|agent|monitor)|api\/agent)\/|2\.0\/api\/events$)/
 
 /**
  * Parses the body of a call. `route` is the declared path of the route, because the path of a request can be written in several ways. Fields named

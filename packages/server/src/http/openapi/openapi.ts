@@ -31,7 +31,8 @@ export function toOpenApi(routes: readonly Route[]): Json {
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'API key, agent token, or engine credential. A key with limited scopes needs the listed scope.',
+          description:
+            'API key, agent token, token of a GitOps runtime, or engine credential. A key with limited scopes needs the listed scope.',
         },
       },
       responses: { Problem: { description: 'Error', content: { 'application/problem+json': { schema: problem } } } },

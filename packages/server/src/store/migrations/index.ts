@@ -59,6 +59,7 @@ import { contextChecks } from './078-context-checks.ts'
 import { gitlabJobs } from './079-gitlab-jobs.ts'
 import { tunnels } from './080-tunnels.ts'
 import { documentFiles } from './081-document-files.ts'
+import { applications } from './082-applications.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -122,4 +123,5 @@ export const migrations: Record<string, Migration> = {
   '079-gitlab-jobs': gitlabJobs,
   '080-tunnels': tunnels,
   '081-document-files': documentFiles,
+  '082-applications': applications,
 }

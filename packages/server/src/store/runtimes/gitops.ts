@@ -35,10 +35,18 @@ export async function countGitopsRuntimes(query: Query, accountId: string): Prom
   return Number(row?.count ?? 0)
 }
 
-/** Deletes a runtime with its tokens and its tunnel. */
+/** Returns the names of runtimes by their ids. */
+export async function listGitopsRuntimeNames(query: Query, accountId: string): Promise<Map<string, string>> {
+  const rows = await query.selectFrom('gitops_runtime').select(['id', 'name']).where('account_id', '=', accountId).execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+/** Deletes a runtime with its tokens, its tunnel and its applications. */
 export async function deleteGitopsRuntime(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('gitops_token').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('tunnel').where('runtime_id', '=', id).execute()
+  await tx.query.deleteFrom('gitops_application').where('runtime_id', '=', id).execute()
+  await tx.query.deleteFrom('gitops_reporter').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_runtime').where('id', '=', id).execute()
 }
 

@@ -1,4 +1,5 @@
 /** The tables of GitOps runtimes and their tunnels. `schema.ts` says what columns may contain. */
+import type { ApplicationHealth, ApplicationSync } from '@windlass/protocol'
 
 export interface GitopsRuntimeRow {
   id: string
@@ -9,7 +10,7 @@ export interface GitopsRuntimeRow {
   created_at: number
 }
 
-/** A token with which the tunnel client of a runtime connects. It allows nothing else. */
+/** A token with which the parts of a runtime call the server: its tunnel client, its app-proxy and its reporters. */
 export interface GitopsTokenRow {
   id: string
   account_id: string
@@ -18,6 +19,59 @@ export interface GitopsTokenRow {
   hash: string
   created_by: string
   created_at: number
+}
+
+/** An application of Argo CD as the reporter of its runtime reports it. */
+export interface ApplicationRow {
+  id: string
+  account_id: string
+  runtime_id: string
+  namespace: string
+  name: string
+  /** Of the object in the cluster; empty if the report had none. */
+  uid: string
+  /** Resource version of the reported state. */
+  version: string
+  project: string
+  health: ApplicationHealth
+  /** 0 for the worst, in the order of `APPLICATION_HEALTHS`. */
+  health_rank: number
+  sync: ApplicationSync
+  /** JSON: ApplicationFacts. */
+  facts: string
+  /** JSON: list of ApplicationResource. */
+  resources: string
+  /** SHA-256 of what is reported, which tells whether a report changes something. */
+  digest: string
+  /** Id of the last full state that had it. */
+  full_state: string
+  /** Since when it has its health and its sync state. */
+  state_since: number
+  /** When the reporter read the state, by its clock. */
+  reported_at: number
+  /** When it was created in the cluster. */
+  created_at: number
+  /** Set for an application that is gone. The row stays for a day, so that late reports do not bring it back. */
+  ended_at: number | null
+  end_cause: 'deleted' | 'unlisted' | null
+}
+
+/** One part of the applications of a runtime, and the reporter that reports it. */
+export interface GitopsReporterRow {
+  runtime_id: string
+  account_id: string
+  /** Number of the part, from 0, and of all parts. */
+  shard: number
+  shards: number
+  version: string
+  /** The full state in progress or the last one, and its last chunk. Empty before the first one. */
+  full_state: string
+  full_chunk: number
+  /** When its list was begun, by the clock of the reporter, but not after its first chunk arrived. */
+  full_started_at: number
+  /** When the last full state was complete. */
+  full_at: number | null
+  seen_at: number
 }
 
 /** The last connection of a runtime. */

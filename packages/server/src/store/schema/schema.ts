@@ -33,7 +33,7 @@ import type {
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
 import type { GitlabJobRow, GitlabManagerRow } from './gitlab-rows.ts'
-import type { GitopsRuntimeRow, GitopsTokenRow, TunnelRow } from './gitops-rows.ts'
+import type { ApplicationRow, GitopsReporterRow, GitopsRuntimeRow, GitopsTokenRow, TunnelRow } from './gitops-rows.ts'
 import type { AgentCheckRow, AgentJobRow, ContextCheckRow, DiskRow } from './disk-rows.ts'
 import type { ChunkRow, DeadObjectRow, StreamMarksRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-rows.ts'
@@ -117,6 +117,8 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   gitops_runtime: GitopsRuntimeRow
   gitops_token: GitopsTokenRow
   tunnel: TunnelRow
+  gitops_application: ApplicationRow
+  gitops_reporter: GitopsReporterRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow

@@ -36,6 +36,7 @@ async function openTokens(scene: HttpScene): Promise<Tokens> {
       session: await signIn(scene),
       user: await signInAsUser(scene),
       agent: scene.agentToken,
+      'gitops runtime': (await scene.admin.gitopsRuntimes.createToken('permitted')).token,
       bootstrap: other.task.engine.bootstrap,
       attempt: other.engine.claimed.token,
       'ended attempt': ended.engine.claimed.token,

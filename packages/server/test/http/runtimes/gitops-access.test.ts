@@ -22,7 +22,7 @@ test('a caller learns its own rights at a runtime, with the token of that runtim
     user: { name: 'admin' },
   })
   await expect(ask(builder)).rejects.toMatchObject({ code: 'scope-missing' })
-  await expect(ask(runtimeToken)).rejects.toMatchObject({ code: 'unauthenticated' })
+  await expect(ask(runtimeToken)).rejects.toMatchObject({ code: 'forbidden' })
   for (const given of ['nonsense', key, `${runtimeToken}x`, other.token])
     await expect(ask(key, given)).rejects.toMatchObject({ code: 'runtime-token-invalid' })
   await admin.users.change('dan', { role: 'none' })

@@ -87,7 +87,7 @@ test('a runtime connects with its token, is called by its host, and is shown wit
   // A key of the API opens no tunnel, and a token of a runtime calls no API.
   const wrong = connect({ port: server.tunnelPort, token: scene.adminToken, router })
   await expect.poll(() => wrong.client.status().problem).toContain('not valid')
-  await expect(scene.nobody.withToken(created.token).tunnels.list()).rejects.toMatchObject({ code: 'unauthenticated' })
+  await expect(scene.nobody.withToken(created.token).tunnels.list()).rejects.toMatchObject({ code: 'forbidden' })
   wrong.replaceToken(created.token)
   await expect.poll(() => wrong.client.status().isOnline).toBe(true)
   const answer = await statusOf(server.tunnelPort, host)

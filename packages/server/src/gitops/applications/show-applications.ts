@@ -1,0 +1,126 @@
+/** Applications as callers see them. */
+import { defined, fault, isId, type Fault } from '@windlass/kit'
+import { parseJson } from '@windlass/kit/json'
+import { REPORTER_SILENT_MS, type Application, type ApplicationDetails, type ApplicationQuery } from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../app.ts'
+import {
+  findApplication,
+  listApplications,
+  listLastReports,
+  SORT_COLUMNS,
+  type ListedApplication,
+} from '../../store/runtimes/applications.ts'
+import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
+import { unknownRuntime } from '../runtimes.ts'
+import { ApplicationFacts, ApplicationResources } from './facts.ts'
+
+interface Page {
+  readonly items: Application[]
+  readonly next?: string
+}
+
+/** Returns a page of applications. Throws `not-found` for an unknown runtime, and `request-invalid` for a cursor of another list. */
+export async function listApplicationPage(app: App, given: ApplicationQuery): Promise<Page> {
+  const { cursor, limit, runtime, q: part, ...filter } = given
+  const { query } = app.store
+  const found = runtime === undefined ? undefined : await findGitopsRuntime(query, app.accountId, runtime)
+  if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
+  const after = cursor === undefined ? undefined : readCursor(cursor, filter.sort)
+  const rows = await listApplications(query, {
+    ...filter,
+    accountId: app.accountId,
+    runtimeId: found?.id,
+    part,
+    after,
+    limit: limit + 1,
+  })
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const view = await openView(app)
+  const next =
+    rows.length > limit && last !== undefined
+      ? JSON.stringify([filter.sort, last[SORT_COLUMNS[filter.sort].column], last.id])
+      : undefined
+  return {
+    items: shown.map((row) => view(row)),
+    ...defined({ next: next && Buffer.from(next).toString('base64url') }),
+  }
+}
+
+const Cursor = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()])
+
+function readCursor(text: string, sort: ApplicationQuery['sort']): { readonly value: string | number; readonly id: string } {
+  const parsed = Cursor.safeParse(parseJson(Buffer.from(text, 'base64url').toString()))
+  if (!parsed.success || parsed.data[0] !== sort || (typeof parsed.data[1] === 'string') !== (sort === 'name'))
+    throw foreignCursor()
+  return { value: parsed.data[1], id: parsed.data[2] }
+}
+
+function foreignCursor(): Fault {
+  return fault('request-invalid', {
+    message: 'The cursor does not belong to this list.',
+    hint: 'Use `next` of the previous page, or omit the cursor.',
+  })
+}
+
+/** Returns an application by its id, or by RUNTIME/NAMESPACE/NAME. Throws `not-found`. */
+export async function showApplication(app: App, name: string): Promise<ApplicationDetails> {
+  const row = await findNamed(app, name)
+  if (row === undefined)
+    throw fault('not-found', {
+      message: `The application "${name}" does not exist.`,
+      hint: 'List the applications with `windlass get applications`.',
+    })
+  const view = await openView(app)
+  return { ...view(row), resources: ApplicationResources.parse(JSON.parse(row.resources)) }
+}
+
+async function findNamed({ store, accountId }: App, text: string): ReturnType<typeof findApplication> {
+  if (isId(text)) return findApplication(store.query, accountId, { id: text })
+  const [runtimeName = '', namespace = '', name = '', ...rest] = text.split('/')
+  const runtime = rest.length > 0 ? undefined : await findGitopsRuntime(store.query, accountId, runtimeName)
+  return runtime && findApplication(store.query, accountId, { runtimeId: runtime.id, namespace, name })
+}
+
+/** Reads what applications share. Returns what callers see of a row. */
+async function openView(app: App): Promise<(row: ListedApplication) => Application> {
+  const { query } = app.store
+  const now = app.clock.now()
+  const runtimes = await listGitopsRuntimeNames(query, app.accountId)
+  const reports = await listLastReports(query, app.accountId)
+  return (row) => {
+    const { longSyncMinutes, why, ...facts } = ApplicationFacts.parse(JSON.parse(row.facts))
+    const runtime = runtimes.get(row.runtime_id) ?? ''
+    const heardAt = reports.get(row.runtime_id) ?? row.reported_at
+    const silentSince = now - heardAt > REPORTER_SILENT_MS ? heardAt : undefined
+    const sentences = [
+      silentSince === undefined
+        ? undefined
+        : `The runtime "${runtime}" has not reported since ${new Date(silentSince).toISOString()}, so this may be out of date.`,
+      longSyncOf(facts.operation, longSyncMinutes, now),
+      why,
+    ]
+    return {
+      ...facts,
+      id: row.id,
+      runtime,
+      namespace: row.namespace,
+      name: row.name,
+      project: row.project,
+      health: row.health,
+      sync: row.sync,
+      ...defined({ silentSince, why: sentences.filter((sentence) => sentence !== undefined).join(' ') || undefined }),
+      since: row.state_since,
+      reportedAt: row.reported_at,
+      createdAt: row.created_at,
+    }
+  }
+}
+
+/** Returns the warning about a sync that runs for too long. */
+function longSyncOf(operation: ApplicationFacts['operation'], limit: number, now: number): string | undefined {
+  if (operation?.phase !== 'running' || operation.startedAt === undefined) return undefined
+  const minutes = Math.floor((now - operation.startedAt) / 60_000)
+  return minutes >= limit ? `The sync has run for ${minutes} min, and the limit is ${limit} min.` : undefined
+}

@@ -1,0 +1,236 @@
+/**
+ * Stores what a reporter reports (docs/development/adr/0130-reported-applications.md). A report can repeat, come late and come in parts: what is stored only moves forward, and a
+ * deletion is kept for a day, so that a late state does not bring the application back.
+ */
+import { fault, newId, sha256 } from '@windlass/kit'
+import { APPLICATION_HEALTHS, shardOf, type EventReporter, type EventsAnswer, type FullState } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import {
+  countApplications,
+  deleteLeftReporters,
+  endApplications,
+  findCompared,
+  findReporter,
+  insertApplications,
+  listUnlisted,
+  lockReportedRuntime,
+  noteListed,
+  saveReporter,
+  updateApplication,
+  type ComparedApplication,
+} from '../../store/runtimes/applications.ts'
+import type { ApplicationRow, GitopsReporterRow } from '../../store/schema/schema.ts'
+import type { Tx } from '../../store/store.ts'
+import { readApplication } from './facts.ts'
+import { isLate } from './order.ts'
+import type { ApplicationEvent, EventReport } from './read-events.ts'
+
+/** Applications of an account that are stored. */
+const MAX_APPLICATIONS = 20_000
+
+/** Stores a report of a runtime. Throws `unauthenticated` if the runtime was deleted in the meantime. */
+export async function takeEventReport(app: App, runtimeId: string, report: EventReport): Promise<EventsAnswer> {
+  const { events, others, reporter, fullState } = report
+  // Outside of the transaction, which holds the only connection of SQLite.
+  const read = events.map((event) => readEvent(event, app.clock.now()))
+  return app.store.write(async (tx) => {
+    if (!(await lockReportedRuntime(tx, runtimeId))) throw fault('unauthenticated')
+    const taken = await applyEvents(app, tx, { runtimeId, events: read, fullState: fullState?.id })
+    const wanted = fullState === undefined ? [] : await noteNames(tx, runtimeId, fullState)
+    await noteReporter(app, tx, { runtimeId, reporter, fullState })
+    return { taken, ignored: events.length - taken + others, wanted }
+  })
+}
+
+/** What a report says about an application. Without columns it is gone. */
+interface ReadEvent {
+  readonly event: ApplicationEvent
+  readonly columns: Columns | undefined
+}
+
+type Columns = Pick<ApplicationRow, 'project' | 'health' | 'health_rank' | 'sync' | 'facts' | 'resources' | 'digest'>
+
+function readEvent(given: ApplicationEvent, now: number): ReadEvent {
+  // A clock that is ahead must not make later reports late.
+  const event = { ...given, at: Math.min(given.at, now) }
+  if (event.manifest === undefined) return { event, columns: undefined }
+  const { project, health, sync, ...more } = readApplication(event.manifest, event.errors)
+  const [facts, resources] = [JSON.stringify(more.facts), JSON.stringify(more.resources)]
+  const digest = sha256(JSON.stringify([project, health, sync, facts, resources]))
+  return { event, columns: { project, health, health_rank: APPLICATION_HEALTHS.indexOf(health), sync, facts, resources, digest } }
+}
+
+interface Applied {
+  readonly runtimeId: string
+  readonly events: readonly ReadEvent[]
+  /** Id of the full state that the events are a part of. */
+  readonly fullState: string | undefined
+}
+
+/** Applies events in their order. Returns how many of them changed something. */
+async function applyEvents(app: App, tx: Tx, { runtimeId, events, fullState }: Applied): Promise<number> {
+  const names = [...new Set(events.map(({ event }) => event.name))]
+  const known = new Map((await findCompared(tx.query, runtimeId, names)).map((row) => [keyOf(row), row]))
+  const listed: string[] = []
+  const now = app.clock.now()
+  let room: number | undefined
+  let taken = 0
+  for (const read of events) {
+    const before = known.get(keyOf(read.event))
+    if (before !== undefined) listed.push(before.id)
+    if (before !== undefined && isLate(toKnown(before), read.event)) continue
+    const changes = changesOf(read, before, now)
+    if (before === undefined) {
+      room ??= MAX_APPLICATIONS - (await countApplications(tx.query, app.accountId))
+      if (room <= 0) {
+        app.log.warn({ runtimeId, application: read.event.name }, 'too many applications are stored; a new one is left out')
+        continue
+      }
+      room -= 1
+      const row = newRow(app, { runtimeId, read, changes })
+      await insertApplications(tx, [row])
+      known.set(keyOf(row), row)
+      listed.push(row.id)
+    } else {
+      await updateApplication(tx, before.id, changes)
+      known.set(keyOf(read.event), { ...before, ...changes })
+    }
+    taken += 1
+  }
+  // Also what came late: the full state has it.
+  if (fullState !== undefined) await noteListed(tx, [...new Set(listed)], fullState)
+  return taken
+}
+
+/** Notes the applications that a full state names. Returns those that are not stored in this version. */
+async function noteNames(tx: Tx, runtimeId: string, { id, listed = [] }: FullState): Promise<EventsAnswer['wanted']> {
+  const rows = await findCompared(tx.query, runtimeId, [...new Set(listed.map(({ name }) => name))])
+  const known = new Map(rows.map((row) => [keyOf(row), row]))
+  const there = listed.flatMap((one) => known.get(keyOf(one)) ?? [])
+  await noteListed(
+    tx,
+    there.map((row) => row.id),
+    id,
+  )
+  return listed
+    .filter((one) => {
+      const row = known.get(keyOf(one))
+      return row === undefined || row.end_cause !== null || row.version !== (one.version ?? row.version)
+    })
+    .map(({ namespace, name }) => ({ namespace, name }))
+}
+
+/** Columns that a report changes. An application that is gone keeps its last state. */
+type Changes = Partial<Columns> &
+  Pick<ApplicationRow, 'state_since' | 'reported_at' | 'ended_at' | 'end_cause'> &
+  Partial<ApplicationRow>
+
+function changesOf({ event, columns }: ReadEvent, before: ComparedApplication | undefined, now: number): Changes {
+  const isSameState =
+    columns !== undefined && before?.end_cause === null && before.health === columns.health && before.sync === columns.sync
+  return {
+    // A deletion can lack what the state before it had.
+    ...(event.uid !== undefined && { uid: event.uid }),
+    ...(event.version !== undefined && { version: event.version }),
+    ...(event.createdAt !== undefined && { created_at: event.createdAt }),
+    // A report that only has a newer version, such as after a comparison, leaves the long columns as they are.
+    ...(columns?.digest !== before?.digest && columns),
+    state_since: isSameState ? before.state_since : now,
+    reported_at: event.at,
+    ended_at: columns === undefined ? now : null,
+    end_cause: columns === undefined ? 'deleted' : null,
+  }
+}
+
+interface NewRow {
+  readonly runtimeId: string
+  readonly read: ReadEvent
+  readonly changes: Changes
+}
+
+/** The row of an application that is gone has no state, and exists only to refuse late reports. */
+const NO_STATE: Columns = {
+  project: '',
+  health: 'unknown',
+  health_rank: APPLICATION_HEALTHS.indexOf('unknown'),
+  sync: 'unknown',
+  facts: '{}',
+  resources: '[]',
+  digest: '',
+}
+
+function newRow(app: App, { runtimeId, read, changes }: NewRow): ApplicationRow {
+  const now = app.clock.now()
+  return {
+    ...NO_STATE,
+    id: newId(now),
+    account_id: app.accountId,
+    runtime_id: runtimeId,
+    namespace: read.event.namespace,
+    name: read.event.name,
+    uid: '',
+    version: '',
+    full_state: '',
+    created_at: now,
+    ...changes,
+  }
+}
+
+function toKnown(row: ComparedApplication): Parameters<typeof isLate>[0] {
+  const { uid, version, reported_at: reportedAt, created_at: createdAt, end_cause: end } = row
+  return { uid, version, reportedAt, createdAt, end: end ?? undefined }
+}
+
+function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`
+}
+
+interface Noted {
+  readonly runtimeId: string
+  readonly reporter: EventReporter
+  readonly fullState: FullState | undefined
+}
+
+/** Notes that the reporter lives, and ends what its full state did not have once all chunks are stored. */
+async function noteReporter(app: App, tx: Tx, { runtimeId, reporter, fullState }: Noted): Promise<void> {
+  const { shard, shards, version = '' } = reporter
+  const now = app.clock.now()
+  const before = await findReporter(tx.query, runtimeId, shard)
+  const { isComplete, ...progress } = continueFullState(before, { shards, fullState, now })
+  if (isComplete) {
+    const filter = { runtimeId, fullState: progress.full_state, until: progress.full_started_at }
+    const unlisted = await listUnlisted(tx.query, filter)
+    const own = unlisted.filter(({ namespace, name }) => shardOf(namespace, name, shards) === shard)
+    await endApplications(
+      tx,
+      own.map(({ id }) => id),
+      { at: now, cause: 'unlisted' },
+    )
+    await deleteLeftReporters(tx, runtimeId, shards)
+  }
+  const common = { runtime_id: runtimeId, account_id: app.accountId, shard, shards, version, seen_at: now }
+  await saveReporter(tx, { ...common, ...progress, full_at: isComplete ? now : (before?.full_at ?? null) })
+}
+
+type Progress = Pick<GitopsReporterRow, 'full_state' | 'full_chunk' | 'full_started_at'>
+
+interface Chunk {
+  readonly shards: number
+  readonly fullState: FullState | undefined
+  readonly now: number
+}
+
+/** Returns how far the full state is. A chunk that repeats, comes late, or whose predecessor is missing changes nothing. */
+function continueFullState(
+  before: (Progress & Pick<GitopsReporterRow, 'shards'>) | undefined,
+  { shards, fullState, now }: Chunk,
+): Progress & { readonly isComplete: boolean } {
+  const { full_state = '', full_chunk = 0, full_started_at = 0 } = before ?? {}
+  const same = { full_state, full_chunk, full_started_at, isComplete: false }
+  if (fullState === undefined) return same
+  const { id, chunk, isLast: isComplete } = fullState
+  const isOfSame = full_state === id && before?.shards === shards
+  if (chunk === 1)
+    return isOfSame ? same : { full_state: id, full_chunk: 1, full_started_at: Math.min(fullState.startedAt, now), isComplete }
+  return isOfSame && chunk === full_chunk + 1 ? { full_state, full_chunk: chunk, full_started_at, isComplete } : same
+}
