@@ -16,6 +16,7 @@ import { describeLanguage, jsonSchema, type FieldDescription } from '../packages
 import { MonitorConfig } from '../packages/monitor/src/config.ts'
 import { BUILD_STATUSES, REASONS, STEP_STATUSES, TRIGGERS } from '../packages/plan/src/index.ts'
 import { RuntimeInput } from '../packages/protocol/src/index.ts'
+import { ReporterConfig } from '../packages/reporter/src/index.ts'
 import { RouterConfig } from '../packages/router/src/index.ts'
 import { ServerConfig, startServer } from '../packages/server/src/index.ts'
 import { TunnelClientConfig } from '../packages/tunnel/src/client/index.ts'
@@ -132,6 +133,7 @@ const CONFIGURED = [
   { title: 'Tunnel client', prefix: 'WINDLASS_TUNNEL_', schema: TunnelClientConfig },
   { title: 'Router of GitOps runtimes', prefix: 'WINDLASS_ROUTER_', schema: RouterConfig },
   { title: 'App-proxy of a GitOps runtime', prefix: 'WINDLASS_APP_PROXY_', schema: AppProxyConfig },
+  { title: 'Reporter of a GitOps runtime', prefix: 'WINDLASS_REPORTER_', schema: ReporterConfig },
   { title: 'Manager of GitLab runners', prefix: 'WINDLASS_GITLAB_SERVER_', schema: ControlPlaneConfig },
   { title: 'Secrets of GitLab jobs', prefix: 'WINDLASS_GITLAB_VAULT_', schema: VaultConfig },
 ]

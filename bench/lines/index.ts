@@ -8,6 +8,7 @@ import { diskProvision } from './cluster/disk-provision.ts'
 import { fakeBuilds } from './server/fake-builds.ts'
 import { gitlabJobs } from './cluster/gitlab-jobs.ts'
 import { gitopsApplications } from './server/gitops-applications.ts'
+import { gitopsReporter } from './cluster/gitops-reporter.ts'
 import { hostileDocuments } from './server/hostile-documents.ts'
 import { idleMemory } from './programs/idle-memory.ts'
 import { imageBuild } from './engine/image-build.ts'
@@ -63,4 +64,5 @@ export const LINES: readonly Line[] = [
   gitlabJobs,
   tunnel,
   gitopsApplications,
+  gitopsReporter,
 ]

@@ -112,7 +112,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'cluster',
-    include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/kube/test/**/*.test.ts'],
+    include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/{kube,reporter}/test/**/*.test.ts'],
     parts: [...CLUSTER, 'image:deploy'],
     sharesProcess: true,
   },

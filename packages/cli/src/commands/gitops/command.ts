@@ -1,13 +1,13 @@
 /** Commands for GitOps runtimes. `get tunnels` lists them. */
-import { command, oneOf } from '../../command.ts'
+import { command, integer, oneOf, text } from '../../command.ts'
 
 const runtime = [{ name: '<runtime>', summary: 'Name of the GitOps runtime' }]
 
 export const gitopsCommands = [
   command('gitops tokens create', {
-    summary: 'Create a token with which the tunnel client of a GitOps runtime connects',
+    summary: 'Create a token for the tunnel client, the app-proxy and the reporter of a GitOps runtime',
     about:
-      'The first token of a name creates the runtime. The token is shown once. It allows to connect, and to ask for the rights of callers together with their own token. To replace one, create a second, give it ' +
+      'The first token of a name creates the runtime. The token is shown once. It allows to connect, to report applications, and to ask for the rights of callers together with their own token. To replace one, create a second, give it ' +
       'to the client, which uses it without a restart, and delete the first.',
     arguments: runtime,
     options: { output: oneOf('-o, --output <format>', 'Output format', ['json']) },
@@ -42,5 +42,34 @@ export const gitopsCommands = [
     options: {},
     examples: ['windlass gitops delete prod'],
     run: async (invocation) => (await import('./action.ts')).deleteRuntime(invocation),
+  }),
+  command('gitops report', {
+    summary: 'Report the applications of Argo CD in a cluster to the server, until the command is stopped',
+    about:
+      'Runs in the cluster of the runtime, watches its applications, and sends what changes; all that exist at the start, after gaps and each ten minutes. It only reads and needs the role of ' +
+      'packages/reporter/rbac. Several reporters can divide the applications. Each option can also be a variable WINDLASS_REPORTER_*, see the configuration.',
+    options: {
+      serverUrl: text('--server-url <url>', 'Base URL of the server (default: $WINDLASS_REPORTER_SERVER_URL)'),
+      tokenFile: text(
+        '--token-file <file>',
+        'File with a token of `gitops tokens create` (default: $WINDLASS_REPORTER_TOKEN_PATH)',
+      ),
+      namespaces: text(
+        '--namespaces <names>',
+        'Namespaces of applications, separated by commas (default: $WINDLASS_REPORTER_NAMESPACES, or all)',
+      ),
+      shards: integer('--shards <count>', 'Number of reporters (default: $WINDLASS_REPORTER_SHARDS, 1)'),
+      shard: integer(
+        '--shard <number>',
+        'The part of this one, from 0 (default: $WINDLASS_REPORTER_SHARD, or the number at the end of the host name)',
+      ),
+      kubeconfig: text(
+        '--kubeconfig <file>',
+        'Kubeconfig (default: $WINDLASS_REPORTER_KUBECONFIG, or the service account of the pod)',
+      ),
+      port: integer('--port <port>', 'Port for /healthz, /readyz and /metrics (default: $WINDLASS_REPORTER_PORT, or none)'),
+    },
+    examples: ['windlass gitops report --server-url https://ci.example.com --token-file token --namespaces argocd'],
+    run: async (invocation) => (await import('./report.ts')).runReporter(invocation),
   }),
 ]

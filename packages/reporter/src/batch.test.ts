@@ -1,0 +1,42 @@
+import { MAX_PAYLOADS } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import { nextBatch } from './batch.ts'
+import { Queue, type Entry } from './queue.ts'
+
+function filled(entries: readonly Pick<Entry, 'name' | 'state'>[]): Queue {
+  const queue = new Queue({ maxBytes: 100_000_000, maxEntries: 1_000 }, () => undefined)
+  for (const entry of entries) queue.add({ namespace: 'argocd', uid: 'u', at: 0, ...entry })
+  return queue
+}
+
+const none = async (): Promise<undefined> => Promise.resolve(undefined)
+
+test('a body has at most so many payloads and characters, and at least one (O058)', async () => {
+  const small = Array.from({ length: MAX_PAYLOADS + 5 }, (_, n) => ({ name: `a-${n}`, state: { manifest: '{}' } }))
+  expect((await nextBatch(filled(small), { read: none })).payloads).toHaveLength(MAX_PAYLOADS)
+  const large = Array.from({ length: 3 }, (_, n) => ({ name: `a-${n}`, state: { manifest: 'x'.repeat(600_000) } }))
+  expect((await nextBatch(filled(large), { read: none })).payloads).toHaveLength(1)
+  const huge = [{ name: 'a', state: { manifest: 'x'.repeat(3_000_000) } }]
+  expect((await nextBatch(filled(huge), { read: none })).entries).toHaveLength(1)
+  expect(await nextBatch(filled([]), { read: none })).toEqual({ entries: [], payloads: [] })
+})
+
+test('a deletion has an empty manifest, and an application without a manifest is read or left out (O059)', async () => {
+  const queue = filled([
+    { name: 'gone', state: 'gone' },
+    { name: 'there', state: 'wanted' },
+    { name: 'left', state: 'wanted' },
+  ])
+  const batch = await nextBatch(queue, {
+    read: async ({ name }) => Promise.resolve(name === 'there' ? '{"kind":"x"}' : undefined),
+  })
+  expect(batch.entries.map(({ name }) => name)).toEqual(['gone', 'there', 'left'])
+  expect(batch.payloads).toEqual([
+    {
+      timestamp: '1970-01-01T00:00:00.000Z',
+      actualManifest: '',
+      source: { appName: 'gone', appNamespace: 'argocd', appUID: 'u' },
+    },
+    { timestamp: '1970-01-01T00:00:00.000Z', actualManifest: '{"kind":"x"}' },
+  ])
+})

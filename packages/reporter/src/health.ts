@@ -1,0 +1,39 @@
+/** `/healthz`, `/readyz` and `/metrics` of a reporter, for probes and Prometheus. */
+import { exposition, probe, serveProbes, type Clock, type ProbeAnswer, type ProbeServer } from '@windlass/kit'
+import type { Reporter } from './reporter.ts'
+
+/** The reporter is ready if the server took a body within this time; it sends one at least each minute. Milliseconds. */
+const READY_MS = 150_000
+
+export interface Served {
+  readonly reporter: Reporter
+  readonly clock: Clock
+  readonly port: number
+}
+
+/** Serves until disposed. Rejects if the port is in use. */
+export function serveReporterHealth({ reporter, clock, port }: Served): Promise<ProbeServer> {
+  return serveProbes(port, (path): ProbeAnswer | undefined => {
+    const { applications, waiting, waitingBytes, sent, refused, heardAt } = reporter.status()
+    const isReady = heardAt > 0 && clock.now() - heardAt < READY_MS
+    // A reporter that waits for its server works: a restart would not help.
+    if (path === '/healthz' || path === '/livez') return probe(true, '')
+    if (path === '/readyz') return probe(isReady, 'the server has not answered recently')
+    if (path !== '/metrics') return undefined
+    const gauge = (name: string, help: string, value: number) => ({
+      name: `windlass_reporter_${name}`,
+      help,
+      samples: [{ value }],
+    })
+    const counter = (name: string, help: string, value: number) => ({ ...gauge(name, help, value), type: 'counter' as const })
+    const body = exposition([
+      gauge('applications', 'Applications that this reporter reports.', applications),
+      gauge('waiting', 'Changes that are not reported yet.', waiting),
+      gauge('waiting_characters', 'Size of the manifests that wait.', waitingBytes),
+      counter('reports_total', 'Reports that the server took.', sent),
+      counter('refused_total', 'Applications that the server refused.', refused),
+      gauge('ready', 'Whether the server answered recently.', isReady ? 1 : 0),
+    ])
+    return { status: 200, body }
+  })
+}

@@ -1,0 +1,100 @@
+/**
+ * The fields of an application that leave the cluster. Everything else stays, such as the values of charts, environments of plugins and what `kubectl apply` notes, which may have secrets.
+ */
+import { isRecord } from '@windlass/kit/json'
+import type { KubeObject } from '@windlass/kube'
+
+/** `true`: the whole value. A list: its items, by the one shape in it. An object: these fields. A function: what it makes of the value. */
+type Shape = true | readonly [Shape] | { readonly [field: string]: Shape } | ((value: unknown) => unknown)
+
+/** Maximum number of items of a list. An application has more resources only by mistake. */
+const MAX_ITEMS = 5_000
+const MAX_TEXT = 4_000
+
+/** A text, cut: a message of a controller can have any length. */
+const text = (value: unknown): unknown => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : value)
+
+/** An address of a repository, without its login. */
+function repository(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1') : value
+}
+
+const HEALTH: Shape = { status: true, message: text, lastTransitionTime: true }
+const SOURCE: Shape = { repoURL: repository, path: true, targetRevision: true, chart: true, ref: true, name: true }
+const RESULT: Shape = { group: true, kind: true, namespace: true, name: true, status: true, hookPhase: true, message: text }
+
+const APPLICATION: Shape = {
+  apiVersion: true,
+  kind: true,
+  metadata: {
+    name: true,
+    namespace: true,
+    uid: true,
+    resourceVersion: true,
+    creationTimestamp: true,
+    deletionTimestamp: true,
+    annotations: { 'codefresh.io/app-sync-warning-threshold': true },
+  },
+  spec: {
+    project: true,
+    source: SOURCE,
+    sources: [SOURCE],
+    destination: { server: true, name: true, namespace: true },
+    syncPolicy: { automated: { prune: true, selfHeal: true, enabled: true } },
+  },
+  status: {
+    health: HEALTH,
+    sync: { status: true, revision: true, revisions: [true] },
+    conditions: [{ type: true, message: text, lastTransitionTime: true }],
+    operationState: {
+      phase: true,
+      message: text,
+      startedAt: true,
+      finishedAt: true,
+      retryCount: true,
+      operation: { initiatedBy: { username: true } },
+      syncResult: { revision: true, revisions: [true], resources: failedResults },
+    },
+    resources: [
+      {
+        group: true,
+        version: true,
+        kind: true,
+        namespace: true,
+        name: true,
+        status: true,
+        health: HEALTH,
+        hook: true,
+        requiresPruning: true,
+      },
+    ],
+    summary: { images: [true] },
+    reconciledAt: true,
+  },
+}
+
+/** Results of objects that a sync could apply say nothing that their states do not say. */
+function failedResults(value: unknown): unknown {
+  if (!Array.isArray(value)) return undefined
+  const isFailed = (result: unknown): boolean =>
+    isRecord(result) && (result['status'] === 'SyncFailed' || result['hookPhase'] === 'Failed' || result['hookPhase'] === 'Error')
+  return pick(value.filter(isFailed), [RESULT])
+}
+
+/** Returns the JSON of an application that is reported. */
+export function manifestOf(object: KubeObject): string {
+  return JSON.stringify(pick(object, APPLICATION))
+}
+
+function pick(value: unknown, shape: Shape): unknown {
+  if (shape === true) return value
+  if (typeof shape === 'function') return shape(value)
+  if (isList(shape)) return Array.isArray(value) ? value.slice(0, MAX_ITEMS).map((item) => pick(item, shape[0])) : undefined
+  if (!isRecord(value)) return undefined
+  const fields = Object.entries(shape).map(([name, inner]) => [name, pick(value[name], inner)] as const)
+  return Object.fromEntries(fields.filter(([, picked]) => picked !== undefined))
+}
+
+function isList(shape: Shape): shape is readonly [Shape] {
+  return Array.isArray(shape)
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { Queue, type Entry } from './queue.ts'
+
+function entry(name: string, manifest = 'x'.repeat(10), at = 1): Entry {
+  return { namespace: 'argocd', name, uid: name, at, state: { manifest } }
+}
+
+function open(maxBytes = 100, maxEntries = 10): { readonly queue: Queue; dropped(): number } {
+  let count = 0
+  const queue = new Queue({ maxBytes, maxEntries }, () => (count += 1))
+  return { queue, dropped: () => count }
+}
+
+test('a newer state replaces the one that waits, and one that changed while it was sent stays', () => {
+  const { queue } = open()
+  const first = entry('a')
+  for (const one of [first, entry('b')]) queue.add(one)
+  const sent = queue.peek(2)
+  expect(sent).toEqual([first, entry('b')])
+  queue.add(entry('a', 'newer'))
+  for (const one of sent) queue.done(one)
+  expect(queue.peek(10)).toEqual([entry('a', 'newer')])
+  expect([queue.size, queue.bytes]).toEqual([1, 'newer'.length])
+})
+
+test('without room a manifest is left out, and a deletion is not (O060)', () => {
+  const { queue, dropped } = open(25)
+  for (const name of ['a', 'b', 'c']) queue.add(entry(name))
+  queue.add({ ...entry('d'), state: 'gone' })
+  expect(queue.peek(10).map(({ state }) => (typeof state === 'object' ? 'manifest' : state))).toEqual([
+    'manifest',
+    'manifest',
+    'wanted',
+    'gone',
+  ])
+  expect(queue.bytes).toBe(20)
+  for (const one of queue.peek(2)) queue.done(one)
+  queue.add(entry('c'))
+  expect(queue.bytes).toBe(10)
+  expect(dropped()).toBe(0)
+})
+
+test('above the limit of entries the oldest is dropped, and a full state is asked for', () => {
+  const { queue, dropped } = open(1_000, 3)
+  for (let n = 0; n < 5; n += 1) queue.add({ ...entry(`app-${n}`), state: 'gone' })
+  expect(queue.peek(10).map(({ name }) => name)).toEqual(['app-2', 'app-3', 'app-4'])
+  expect(dropped()).toBe(2)
+})
+
+test('an application that waits is not asked for again', () => {
+  const { queue } = open()
+  queue.add(entry('a'))
+  for (const name of ['a', 'b', 'b']) queue.want({ namespace: 'argocd', name, at: 2 })
+  expect(queue.peek(10).map(({ name, state }) => [name, typeof state])).toEqual([
+    ['a', 'object'],
+    ['b', 'string'],
+  ])
+})

@@ -1,0 +1,86 @@
+/**
+ * What is to be sent: one entry per application, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of bytes an entry has no manifest,
+ * and the application is read again when it is sent. Above the limit of entries the oldest one is dropped, and `onDropped` asks for a full state.
+ */
+
+export interface Entry {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string | undefined
+  /** When the state was read. Epoch milliseconds. */
+  readonly at: number
+  /** `wanted`: the state is read when it is sent. `gone`: the application does not exist anymore. */
+  readonly state: { readonly manifest: string } | 'wanted' | 'gone'
+}
+
+export interface QueueLimits {
+  /** Characters of all manifests. */
+  readonly maxBytes: number
+  readonly maxEntries: number
+}
+
+export class Queue {
+  readonly #limits: QueueLimits
+  readonly #onDropped: () => void
+  readonly #entries = new Map<string, Entry>()
+  #bytes = 0
+
+  constructor(limits: QueueLimits, onDropped: () => void) {
+    this.#limits = limits
+    this.#onDropped = onDropped
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Characters of the manifests that wait. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(entry: Entry): void {
+    const key = keyOf(entry)
+    const before = this.#entries.get(key)
+    if (before !== undefined) this.#bytes -= sizeOf(before)
+    const hasRoom = this.#bytes + sizeOf(entry) <= this.#limits.maxBytes
+    const kept: Entry = hasRoom ? entry : { ...entry, state: 'wanted' }
+    // An entry that exists keeps its place.
+    this.#entries.set(key, kept)
+    this.#bytes += sizeOf(kept)
+    if (this.#entries.size > this.#limits.maxEntries) this.#dropOldest()
+  }
+
+  /** Asks for an application, unless it waits already. */
+  want(entry: Omit<Entry, 'state' | 'uid'>): void {
+    if (!this.#entries.has(keyOf(entry))) this.add({ ...entry, uid: undefined, state: 'wanted' })
+  }
+
+  /** Returns the first entries, which stay until `done`. */
+  peek(count: number): readonly Entry[] {
+    return [...this.#entries.values().take(count)]
+  }
+
+  /** Removes an entry that was sent, unless it changed meanwhile. */
+  done(entry: Entry): void {
+    const key = keyOf(entry)
+    if (this.#entries.get(key) !== entry) return
+    this.#entries.delete(key)
+    this.#bytes -= sizeOf(entry)
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.peek(1)
+    if (oldest === undefined) return
+    this.done(oldest)
+    this.#onDropped()
+  }
+}
+
+function sizeOf({ state }: Entry): number {
+  return typeof state === 'object' ? state.manifest.length : 0
+}
+
+export function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`
+}

@@ -1,0 +1,266 @@
+/**
+ * Watches the applications of a cluster and reports them, one body after the other (docs/development/adr/0130-reported-applications.md). A body is sent again until the server has it. What cannot be
+ * sent as a part of a body is sent alone, and what the server refuses alone is left out, so that one application does not stop the others.
+ */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { isAbort, isFault, pauseMs, readNamedFile, type Clock, type Logger } from '@windlass/kit'
+import { ALL_NAMESPACES, type Change, type Kube } from '@windlass/kube'
+import { reporterCalls } from '@windlass/client/reporter'
+import { REPORTER_ALIVE_MS, shardOf, type Client, type EventsAnswer, type FullState } from '@windlass/protocol'
+import { nextBatch, type Batch } from './batch.ts'
+import { FullStateRun, type KnownApplication } from './full-state.ts'
+import { manifestOf } from './manifest.ts'
+import { keyOf, Queue, type Entry, type QueueLimits } from './queue.ts'
+
+export interface ReporterOptions {
+  readonly kube: Kube
+  /** The server, without a token. */
+  readonly client: Client
+  /** File with the token of the runtime. It is read for each body, because Kubernetes replaces it. */
+  readonly tokenFile: string
+  /** Absent: all namespaces. */
+  readonly namespaces?: readonly string[] | undefined
+  /** The part of the applications that this process reports, from 0. */
+  readonly shard: number
+  readonly shards: number
+  readonly version: string
+  readonly limits?: Partial<QueueLimits> | undefined
+  /** Time between two full states. Milliseconds. */
+  readonly fullStateMs?: number | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface ReporterStatus {
+  /** Applications that exist in this part. */
+  readonly applications: number
+  /** Entries that wait, and the characters of their manifests. */
+  readonly waiting: number
+  readonly waitingBytes: number
+  /** Bodies that the server took, and applications that it refused. */
+  readonly sent: number
+  readonly refused: number
+  /** When the server last took a body, epoch milliseconds; 0 for never. */
+  readonly heardAt: number
+}
+
+export interface Reporter extends AsyncDisposable {
+  /** Resolves after `close`. Rejects if the reporter cannot continue, which is a bug. */
+  readonly ended: Promise<void>
+  status(): ReporterStatus
+  /** Stops, without sending what waits: the next process begins with a full state. Safe to call twice. */
+  close(): Promise<void>
+}
+
+const LIMITS: QueueLimits = { maxBytes: 33_554_432, maxEntries: 20_000 }
+const FULL_STATE_MS = 600_000
+/** Time for which a full state waits until all changes are sent. Milliseconds. */
+const PATIENCE_MS = 60_000
+const BACKOFF = { baseMs: 500, maxMs: 30_000 }
+const TIMEOUT_MS = 30_000
+
+const zip = promisify(gzip)
+
+/** Starts to watch and to report. Throws `config-invalid` if the token cannot be read. */
+export function startReporter(options: ReporterOptions): Reporter {
+  readToken(options.tokenFile)
+  return new ClusterReporter(options)
+}
+
+function readToken(file: string): string {
+  return readNamedFile(file).trim()
+}
+
+class ClusterReporter implements Reporter {
+  readonly #options: ReporterOptions
+  readonly #stopped = new AbortController()
+  readonly #queue: Queue
+  readonly #known = new Map<string, KnownApplication>()
+  /** Watches that have not listed everything yet. */
+  #unlisted: number
+  #fullState: FullStateRun | undefined
+  /** When a full state is due. Monotonic milliseconds. */
+  #fullStateAt: number
+  #sentAt = 0
+  /** Entries that are sent one by one, because the server refused them together. */
+  #alone = 0
+  #sent = 0
+  #refused = 0
+  #heardAt = 0
+  #wake = Promise.withResolvers<void>()
+  readonly ended: Promise<void>
+
+  constructor(options: ReporterOptions) {
+    this.#options = options
+    this.#fullStateAt = options.clock.monotonic()
+    this.#queue = new Queue({ ...LIMITS, ...options.limits }, () => this.#askFullState())
+    const places = options.namespaces ?? [ALL_NAMESPACES]
+    this.#unlisted = places.length
+    this.ended = Promise.all([...places.map((namespace) => this.#watch(namespace)), this.#send()]).then(() => undefined)
+    this.ended.catch(() => undefined)
+  }
+
+  status(): ReporterStatus {
+    return {
+      applications: this.#known.size,
+      waiting: this.#queue.size,
+      waitingBytes: this.#queue.bytes,
+      sent: this.#sent,
+      refused: this.#refused,
+      heardAt: this.#heardAt,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort(new DOMException('the reporter stops', 'AbortError'))
+    this.#wake.resolve()
+    await this.ended.catch(() => undefined)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Follows the applications of a namespace. After a gap the watch lists again, and then the full state is reported again. */
+  async #watch(namespace: string): Promise<void> {
+    const { signal } = this.#stopped
+    let isFirst = true
+    for await (const change of this.#options.kube.watch({ kind: 'Application', namespace }, { signal })) {
+      if (change.type !== 'synced') this.#note(change)
+      else {
+        if (isFirst) this.#unlisted -= 1
+        isFirst = false
+        this.#askFullState()
+      }
+      this.#wake.resolve()
+    }
+  }
+
+  #note({ type, object }: Exclude<Change, { type: 'synced' }>): void {
+    const { name, namespace = '', uid, resourceVersion: version } = object.metadata
+    const { shard, shards, clock } = this.#options
+    if (shardOf(namespace, name, shards) !== shard) return
+    const key = keyOf({ namespace, name })
+    const common = { namespace, name, uid, at: clock.now() }
+    if (type === 'set') {
+      this.#known.set(key, { namespace, name, uid, version })
+      this.#queue.add({ ...common, state: { manifest: manifestOf(object) } })
+      return
+    }
+    const known = this.#known.get(key)
+    // The end of an application whose name another one has by now.
+    if (known?.uid !== undefined && known.uid !== uid) return
+    this.#known.delete(key)
+    this.#queue.add({ ...common, state: 'gone' })
+  }
+
+  #askFullState(): void {
+    this.#fullState = undefined
+    this.#fullStateAt = this.#options.clock.monotonic()
+  }
+
+  async #send(): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#stopped
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        if (!(await this.#sendNext())) await this.#rest()
+        failures = 0
+      } catch (error) {
+        if (signal.aborted || isAbort(error)) return
+        failures += 1
+        log[failures === 1 ? 'info' : 'warn']({ err: error, failures }, 'a report was not sent; it is sent again')
+        await clock.sleep(pauseMs(BACKOFF, failures, error), signal).catch(() => undefined)
+      }
+    }
+  }
+
+  /** Sends one body. Returns false if nothing is to be sent. */
+  async #sendNext(): Promise<boolean> {
+    const now = this.#options.clock.monotonic()
+    const isDue = this.#unlisted === 0 && now >= this.#fullStateAt
+    const isPatient = this.#queue.size > 0 && now < this.#fullStateAt + PATIENCE_MS
+    if (isDue && !isPatient) await this.#sendFullState()
+    else if (this.#queue.size > 0) await this.#sendChanges()
+    else if (this.#sent === 0 || now >= this.#sentAt + REPORTER_ALIVE_MS) await this.#post([])
+    else return false
+    return true
+  }
+
+  async #sendChanges(): Promise<void> {
+    const batch = await nextBatch(this.#queue, {
+      ...(this.#alone > 0 && { count: 1 }),
+      read: (entry) => this.#read(entry),
+    })
+    if (batch.payloads.length > 0 && !(await this.#isTaken(batch))) return
+    for (const entry of batch.entries) this.#queue.done(entry)
+    this.#alone = Math.max(0, this.#alone - batch.entries.length)
+  }
+
+  /** Returns false if the entries have to be sent one by one. */
+  async #isTaken({ payloads, entries }: Batch): Promise<boolean> {
+    try {
+      await this.#post(payloads)
+    } catch (error) {
+      if (!isFault(error, 'request-invalid', 'payload-too-large')) throw error
+      if (entries.length > 1) {
+        this.#alone = entries.length
+        return false
+      }
+      this.#refused += 1
+      this.#options.log.warn({ err: error, application: entries[0]?.name }, 'the server refuses an application; it is left out')
+    }
+    return true
+  }
+
+  async #sendFullState(): Promise<void> {
+    const { clock, log, fullStateMs = FULL_STATE_MS } = this.#options
+    const run = (this.#fullState ??= new FullStateRun([...this.#known.values()], clock.now()))
+    const { wanted } = await this.#post([], run.chunk).catch((error: unknown) => {
+      if (!isFault(error, 'request-invalid', 'payload-too-large')) throw error
+      // Changes are reported also to a server that does not take full states.
+      log.warn({ err: error }, 'the server refuses the full state')
+      return { wanted: [] }
+    })
+    const at = clock.now()
+    for (const { namespace, name } of wanted)
+      if (this.#known.has(keyOf({ namespace, name }))) this.#queue.want({ namespace, name, at })
+    // A gap meanwhile asks for another one.
+    if (this.#fullState !== run || run.advance()) return
+    this.#fullState = undefined
+    this.#fullStateAt = clock.monotonic() + fullStateMs
+  }
+
+  async #read({ namespace, name }: Entry): Promise<string | undefined> {
+    const object = await this.#options.kube.find({ kind: 'Application', namespace, name }, this.#stopped.signal)
+    return object && manifestOf(object)
+  }
+
+  async #post(data: readonly object[], fullState?: FullState): Promise<EventsAnswer> {
+    const { client, tokenFile, shard, shards, version, clock } = this.#options
+    const reporter = { shard, shards, version }
+    const body = await zip(JSON.stringify({ data, reporter, ...(fullState !== undefined && { fullState }) }))
+    const answer = await reporterCalls(client.withToken(readToken(tokenFile))).events(body, {
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      timeoutMs: TIMEOUT_MS,
+      signal: this.#stopped.signal,
+    })
+    this.#sent += 1
+    this.#sentAt = clock.monotonic()
+    this.#heardAt = clock.now()
+    return answer
+  }
+
+  /** Waits until something changes, or a full state or a sign of life is due. */
+  async #rest(): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#stopped
+    const until = Math.min(this.#sentAt + REPORTER_ALIVE_MS, this.#unlisted === 0 ? this.#fullStateAt : Infinity)
+    const woken = new AbortController()
+    const pause = clock.sleep(Math.max(0, until - clock.monotonic()), AbortSignal.any([signal, woken.signal]))
+    await Promise.race([this.#wake.promise, pause.catch(() => undefined)])
+    woken.abort()
+    this.#wake = Promise.withResolvers()
+  }
+}
