@@ -12,7 +12,7 @@ const REPEATS = [
   'packages/*/package.json',
   'charts/*/Chart.yaml',
   'images/names.json',
-  'images/{buildkit,cosign,deploy}/Dockerfile',
+  'images/{buildkit,cosign,deploy,windlass}/Dockerfile',
   'docs/guides/{quick-start,typed-steps}.md',
   'docs/runner/install-helm.md',
   'docs/reference/{configuration.md,openapi.json}',

@@ -41,7 +41,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:debian': image('debian'),
   'image:tools': image('tools', { needs: ['image:debian'] }),
   'image:node': image('node', { needs: ['image:debian'] }),
-  'image:windlass': image('windlass', { needs: ['image:node', 'web'] }),
+  'image:windlass': image('windlass', { needs: ['image:node', 'image:tools', 'web'] }),
   'image:gitlab-helper': image('gitlab-helper', { needs: ['image:node', 'web'] }),
   'image:dind': image('dind', { needs: ['image:tools'] }),
   'image:dind-rootless': image('dind-rootless', { needs: ['image:dind'] }),
