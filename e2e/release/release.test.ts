@@ -61,7 +61,7 @@ test('an image that is built again from the same sources has the same digest', a
   const context = join(folder, 'context')
   await bundle(join(context, 'dist'))
   await copyFile(join(root, 'package.json'), join(context, 'package.json'))
-  await cp(join(root, 'images/windlass/Dockerfile'), join(context, 'Dockerfile'))
+  for (const name of ['Dockerfile', 'collect-git']) await cp(join(root, 'images/windlass', name), join(context, name))
   const tag = 'windlass.test/rebuilt:1'
   await runProgram('docker', ['build', '--no-cache', '--build-arg', 'BASE=windlass.local/node:24', '--tag', tag, context])
   const saved = join(folder, 'rebuilt.tar')
@@ -77,9 +77,10 @@ test('an image that is built again from the same sources has the same digest', a
 
 test('every file has a checksum, and the key signs the list of them (R216)', async () => {
   const listed = (await sums()).split('\n')
-  const names = ['charts/windlass', 'charts/windlass-runtime', 'charts/windlass-gitlab-runner', 'windlass-cli'].map(
-    (name) => `${name}-${version()}.tgz: OK`,
+  const charts = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner', 'windlass-gitops-runtime'].map(
+    (name) => `charts/${name}`,
   )
+  const names = [...charts, 'windlass-cli'].map((name) => `${name}-${version()}.tgz: OK`)
   const others = ['completions/windlass.bash: OK', 'images.json: OK', 'man/windlass.1: OK', `sbom/dind-${version()}.cdx.json: OK`]
   const archives = release.manifest.images.map(({ archive }) => `${archive}: OK`)
   expect(listed).toEqual(expect.arrayContaining([...names, ...others, ...archives]))

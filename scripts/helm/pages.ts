@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { OPEN_CHARTS, OPEN_KEYS, RULES, STRICT, type Schema } from './rules.ts'
 
 const root = join(import.meta.dirname, '../..')
-export const CHARTS = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner'] as const
+export const CHARTS = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner', 'windlass-gitops-runtime'] as const
 const BEGIN = '<!-- values: made from values.yaml -->'
 const END = '<!-- end of values -->'
 
@@ -34,6 +34,7 @@ export function chartFiles(): MadeFile[] {
     ...files,
     { path: `${RUNNER_TEMPLATES}/_rules.tpl`, text: rules },
     { path: 'charts/windlass-runtime/templates/gitlab/_shared.tpl', text: sharedTemplates(rules) },
+    { path: 'charts/windlass-gitops-runtime/templates/_rules.tpl', text: appProxyRules() },
   ]
 }
 
@@ -54,8 +55,14 @@ const ROLES = {
 
 function rulesTemplates(): string {
   return Object.entries(ROLES)
-    .map(([name, path]) => rulesTemplate(name, path, readRole(path)))
+    .map(([name, path]) => rulesTemplate(`gitlab-runner.${name}`, path, readRole(path)))
     .join('')
+}
+
+const APP_PROXY_ROLE = 'packages/app-proxy/rbac/role.yaml'
+
+function appProxyRules(): string {
+  return rulesTemplate('gitops.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE))
 }
 
 interface Rule {
@@ -80,7 +87,7 @@ export function rulesTemplate(name: string, path: string, rules: readonly Rule[]
     `  verbs: ${list(verbs)}`,
   ])
   const note = `{{- /* Written by \`npm run gen\` from ${path}. */ -}}`
-  return `${[note, `{{- define "gitlab-runner.${name}" -}}`, ...lines, '{{- end -}}'].join('\n')}\n`
+  return `${[note, `{{- define "${name}" -}}`, ...lines, '{{- end -}}'].join('\n')}\n`
 }
 
 /** The README with its table of values renewed. Throws when it has no place for one. */

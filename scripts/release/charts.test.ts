@@ -13,6 +13,7 @@ const valuesOf = (chart: Chart): string =>
 
 test('a packed chart has the digests of its images, and otherwise the values of the repository', () => {
   expect(parse(valuesOf('windlass')).image).toMatchObject({ repository: 'windlass/windlass', digest: 'sha256:1111' })
+  expect(parse(valuesOf('windlass-gitops-runtime')).image).toMatchObject({ digest: 'sha256:1111' })
   const runtime = parse(valuesOf('windlass-runtime'))
   expect(runtime.image).toMatchObject({ repository: 'windlass/windlass', digest: 'sha256:1111' })
   expect(runtime.runtime.dind.image).toMatchObject({ repository: 'windlass/dind', digest: 'sha256:2222' })

@@ -6,7 +6,7 @@ import { fileEntry, type Entry } from './tar.ts'
 
 const charts = resolve(import.meta.dirname, '../../charts')
 
-export const CHARTS = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner'] as const
+export const CHARTS = ['windlass', 'windlass-runtime', 'windlass-gitlab-runner', 'windlass-gitops-runtime'] as const
 export type Chart = (typeof CHARTS)[number]
 
 /** Digests of the manifests of the images that the charts name. */
@@ -27,6 +27,7 @@ const PINS: Readonly<Record<Chart, readonly (readonly [keyof ChartDigests, RegEx
     ['dind-rootless', /(?<=repository: windlass\/dind-rootless, tag: '', digest: )''/g],
     ['gitlab-helper', /(?<=^ {2}helperDigest: )''/gm],
   ],
+  'windlass-gitops-runtime': [['windlass', /(?<=^ {2}repository: windlass\/windlass\n(?: {2}.*\n)*? {2}digest: )''/gm]],
   'windlass-gitlab-runner': [
     ['windlass', /(?<=^managerDigest: )''/gm],
     ['gitlab-helper', /(?<=^helperDigest: )''/gm],

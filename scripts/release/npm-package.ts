@@ -40,6 +40,7 @@ export async function makeNpmPackage(version: string, digests: ChartDigests): Pr
       fileEntry('package/man/windlass.1', describeManual()),
       ...listFiles(folder).map((path) => fileEntry(`package/dist/${path}`, readFileSync(join(folder, path)))),
       ...chartEntries('windlass-runtime', digests, 'package/charts/windlass-runtime'),
+      ...chartEntries('windlass-gitops-runtime', digests, 'package/charts/windlass-gitops-runtime'),
     ]
     return { entries, bundled: describePackages(folders) }
   } finally {

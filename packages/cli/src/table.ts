@@ -17,6 +17,7 @@ import { getCommands } from './commands/get/command.ts'
 import { gitlabCommands } from './commands/gitlab/command.ts'
 import { gitopsCommands } from './commands/gitops/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
+import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
 import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
@@ -82,6 +83,7 @@ export const commands: readonly Command[] = [
   ...gitopsCommands,
   ...gitopsRepositoryCommands,
   ...applicationCommands,
+  ...gitopsRuntimeCommands,
   ...tunnelCommands,
   ...routerCommands,
   ...appProxyCommands,

@@ -390,7 +390,7 @@ export const faults = {
   'install-failed': {
     status: 502,
     text: 'The Helm installation failed.',
-    hint: 'See the Helm output, then run `windlass runner init` again. It continues where it stopped.',
+    hint: 'See the Helm output, then run the command again. It continues where it stopped.',
   },
   'cluster-refused': {
     status: 502,

@@ -33,11 +33,12 @@ export function openContext(settings: Settings, out: Printer): CommandContext {
     out,
     server,
     admin: token === undefined ? undefined : server.withToken(token),
-    kube: () => (kube ??= openCluster(settings)),
+    kube: () => (kube ??= openOwnCluster(settings)),
   }
 }
 
-function openCluster({ environment, debug }: Settings): Kube {
+/** Opens the cluster of this pod with its service account. Throws `config-invalid` elsewhere. */
+export function openOwnCluster({ environment, debug }: Settings): Kube {
   const access = inCluster(environment)
   if (access === undefined)
     throw fault('config-invalid', {

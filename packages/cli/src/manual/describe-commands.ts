@@ -24,6 +24,7 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['WINDLASS_POSTGRES', 'PostgreSQL database of `up`'],
   ['WINDLASS_HELM', 'Helm executable of the Runner commands (default: helm on the PATH)'],
   ['WINDLASS_CHART', 'chart `windlass-runtime` of the Runner commands'],
+  ['WINDLASS_GITOPS_CHART', 'chart `windlass-gitops-runtime` of `windlass gitops`'],
   ['WINDLASS_DOCS_URL', 'base URL of the documentation that `validate` links to'],
   ['WINDLASS_DEBUG', 'shows stack traces'],
   ['NO_COLOR', 'turns colors off'],

@@ -69,4 +69,20 @@ export const inClusterCommands = [
       await check(openContext(settings, out))
     },
   }),
+  command('in-cluster register-gitops-runtime', {
+    summary: 'Check the values of a GitOps runtime, register it, and store its token in a Secret',
+    options: {},
+    async run({ settings, out }) {
+      const { registerGitopsRuntime } = await import('../../in-cluster/gitops/register.ts')
+      await registerGitopsRuntime(settings, out)
+    },
+  }),
+  command('in-cluster delete-gitops-runtime', {
+    summary: 'Remove a GitOps runtime from the server, and its Git tokens from the namespace',
+    options: {},
+    async run({ settings, out }) {
+      const { deleteGitopsRuntime } = await import('../../in-cluster/gitops/delete.ts')
+      await deleteGitopsRuntime(settings, out)
+    },
+  }),
 ]

@@ -22,16 +22,20 @@ export function findHelm(given: string | undefined, { environment }: Settings): 
   })
 }
 
-/** Returns the chart of the Runner: `--chart`, WINDLASS_CHART, or the one bundled with this program. Throws `file-not-found`. */
-export function findChart(given: string | undefined, { environment }: Settings): string {
-  const named = given ?? environment['WINDLASS_CHART']
+/** The charts that commands install, and the variables that name another one. */
+const CHARTS = { 'windlass-runtime': 'WINDLASS_CHART', 'windlass-gitops-runtime': 'WINDLASS_GITOPS_CHART' } as const
+export type ChartName = keyof typeof CHARTS
+
+/** Returns a chart: `--chart`, its variable, or the one bundled with this program. Throws `file-not-found`. */
+export function findChart(given: string | undefined, { environment }: Settings, name: ChartName): string {
+  const named = given ?? environment[CHARTS[name]]
   if (named !== undefined && named !== '') return named.startsWith('oci://') ? named : resolve(named)
   // Beside the bundle of this program, or in the repository of its sources.
-  const bundled = ['..', '../../../../..'].map((parent) => resolve(import.meta.dirname, parent, 'charts/windlass-runtime'))
+  const bundled = ['..', '../../../../..'].map((parent) => resolve(import.meta.dirname, parent, 'charts', name))
   const found = bundled.find((folder) => existsSync(join(folder, 'Chart.yaml')))
   if (found !== undefined) return found
   throw fault('file-not-found', {
-    message: 'The chart windlass-runtime is not bundled with this program.',
+    message: `The chart ${name} is not bundled with this program.`,
     hint: 'Set it with --chart: a folder, an archive or an oci:// URL.',
   })
 }

@@ -10,7 +10,7 @@ import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import type { Settings } from '../../config.ts'
 import type { Tree } from '../values/read-values.ts'
-import { findChart, findHelm } from './find-helm.ts'
+import { findChart, findHelm, type ChartName } from './find-helm.ts'
 
 /** Name and namespace of a release. */
 export interface Release {
@@ -25,6 +25,8 @@ export const UNINSTALL_MS = 180_000
 export interface HelmOptions {
   readonly helm?: string | undefined
   readonly chart?: string | undefined
+  /** The chart if `chart` names no other one. Default: that of the Runner. */
+  readonly chartName?: ChartName | undefined
   readonly settings: Settings
   /** Undefined within a cluster. */
   readonly kubeconfig?: string | undefined
@@ -65,7 +67,7 @@ const ObjectShape = z.looseObject({
 /** Opens Helm. Throws `file-not-found` without Helm or the chart. */
 export function openHelm(options: HelmOptions): Helm {
   const program = findHelm(options.helm, options.settings)
-  const chart = findChart(options.chart, options.settings)
+  const chart = findChart(options.chart, options.settings, options.chartName ?? 'windlass-runtime')
   const where = [
     ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig]),
     ...(options.context === undefined ? [] : ['--kube-context', options.context]),

@@ -1,0 +1,51 @@
+{{/* Pod of a hook: dict root, command, component, account, token and ca (JSON: name and key of a Secret). */}}
+{{- define "gitops.hookPod" -}}
+{{- $global := .root.Values.global -}}
+{{- $ca := .ca | fromJson -}}
+metadata:
+  labels: {{- include "gitops.labels" . | nindent 4 }}
+spec:
+  restartPolicy: Never
+  serviceAccountName: {{ .account }}
+  {{- include "gitops.podFields" (dict "root" .root "grace" 10) | nindent 2 }}
+  containers:
+    - name: {{ .component }}
+      {{- include "gitops.containerFields" (dict "root" .root "image" dict) | nindent 6 }}
+      command: [node, dist/windlass.js, in-cluster, {{ .command }}]
+      env:
+        {{- include "gitops.env" (dict "root" .root "env" dict "extra" (include "gitops.hookEnv" .root)) | nindent 8 }}
+      volumeMounts:
+        - { name: tmp, mountPath: /tmp }
+        - { name: user-token, mountPath: /etc/windlass/user, readOnly: true }
+        {{- if $ca.name }}
+        - { name: ca, mountPath: /etc/windlass/ca, readOnly: true }
+        {{- end }}
+      resources: {{- toYaml .root.Values.installer.resources | nindent 8 }}
+  volumes:
+    - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+    # The key may be removed after the installation.
+    {{- with .token | fromJson }}
+    - { name: user-token, secret: { secretName: {{ .name }}, optional: true, items: [{ key: {{ .key }}, path: token }] } }
+    {{- end }}
+    {{- with $ca.name }}
+    - { name: ca, secret: { secretName: {{ . }}, items: [{ key: {{ $ca.key }}, path: ca.crt }] } }
+    {{- end }}
+{{- end -}}
+
+{{- define "gitops.hookEnv" -}}
+WINDLASS_GITOPS_HOOK_SERVER_URL: {{ .Values.global.codefresh.url | trimSuffix "/" | quote }}
+WINDLASS_GITOPS_HOOK_RUNTIME: {{ .Values.global.runtime.name | quote }}
+WINDLASS_GITOPS_HOOK_ACCOUNT_ID: {{ .Values.global.codefresh.accountId | quote }}
+WINDLASS_GITOPS_HOOK_TOKEN_PATH: /etc/windlass/user/token
+WINDLASS_GITOPS_HOOK_SECRET: {{ include "gitops.tokenSecret" . }}
+{{- if eq (include "gitops.access" .) "ingress" }}
+{{- if not (or .Values.global.runtime.ingress.skipValidation .Values.installer.skipValidation) }}
+WINDLASS_GITOPS_HOOK_URL: {{ include "gitops.url" . | quote }}
+{{- end }}
+{{- else if eq (include "gitops.access" .) "tunnel" }}
+WINDLASS_GITOPS_HOOK_TUNNEL: 'true'
+{{- end }}
+{{- if .Values.installer.recover }}
+WINDLASS_GITOPS_HOOK_RECOVER: 'true'
+{{- end }}
+{{- end -}}

@@ -1,0 +1,134 @@
+/** A GitOps runtime with Helm alone, on the real cluster: what the hook refuses, registration, an Ingress instead of the tunnel, removal. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { addNamespace } from '../../support/cluster.ts'
+import { eventually } from '../../support/eventually.ts'
+import { addressValues, openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
+
+const CHART = join(import.meta.dirname, '../../../charts/windlass-gitops-runtime')
+const NAMESPACE = `gitops-helm-${process.pid}`
+const RELEASE = 'runtime'
+const ADDRESS = serviceAddress(1)
+const LIST = '/app-proxy/api/git-integrations'
+
+let scene: GitopsScene
+beforeAll(async () => {
+  scene = await openGitopsScene()
+  await addNamespace(scene.cluster, NAMESPACE)
+  await scene.cluster.kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted')
+  await addSecret('windlass-api-key', scene.apiKey)
+})
+afterAll(async () => {
+  if (scene === undefined) return
+  await scene.helm.run('uninstall', RELEASE, '--namespace', NAMESPACE, '--no-hooks', '--ignore-not-found').catch(() => '')
+  await scene.cluster.kubectl('delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=90s')
+  await scene[Symbol.asyncDispose]()
+})
+
+const kubectl = (...args: string[]): Promise<string> => scene.cluster.kubectl('--namespace', NAMESPACE, ...args)
+
+async function addSecret(name: string, key: string): Promise<void> {
+  const data = { key: Buffer.from(key).toString('base64') }
+  await scene.cluster.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAMESPACE }, data })
+}
+
+/** Installs with the key of a Secret. Only URL, account, name and key are required; the others are those of a cluster without DNS. */
+async function install(...more: object[]): Promise<string> {
+  const { url, accountId } = scene
+  const userToken = { secretKeyRef: { name: 'windlass-api-key', key: 'key' } }
+  const required = { global: { codefresh: { url, accountId, userToken }, runtime: { name: 'prod' } } }
+  const files = await Promise.all([addressValues(scene, ADDRESS), required, ...more].map((values) => scene.helm.values(values)))
+  const where = ['--namespace', NAMESPACE, ...files.flatMap((file) => ['--values', file]), '--wait', '--timeout', '300s']
+  return scene.helm.run('upgrade', '--install', RELEASE, CHART, ...where)
+}
+
+/** Returns the log of the hook of an installation that must fail. */
+async function refusal(...more: object[]): Promise<string> {
+  const failure = await install(...more).then(() => 'installed', String)
+  expect(failure).toMatch(/validate-values|BackoffLimitExceeded/)
+  return kubectl('logs', 'jobs/validate-values')
+}
+
+const runtime = (values: object): object => ({ global: { runtime: values } })
+
+test('the hook refuses a wrong key, a name in use, another account and a silent Ingress, and its log says why (O003)', async () => {
+  await addSecret('wrong', `${'0'.repeat(24)}.${'x'.repeat(40)}`)
+  const wrong = { global: { codefresh: { userToken: { secretKeyRef: { name: 'wrong', key: 'key' } } } } }
+  expect(await refusal(wrong)).toMatch(/✘ server: .*key/i)
+  await scene.client.gitopsRuntimes.createToken('taken')
+  expect(await refusal(runtime({ name: 'taken' }))).toContain('A GitOps runtime "taken" exists')
+  expect(await refusal({ global: { codefresh: { accountId: 'f'.repeat(24) } } })).toContain(
+    `but the API key belongs to the account ${scene.accountId}`,
+  )
+  const ingress = { enabled: true, protocol: 'http', hosts: [`${scene.cluster.host}:1`] }
+  expect(await refusal(runtime({ ingress }))).toContain(`http://${scene.cluster.host}:1 does not answer`)
+  // Nothing was registered.
+  expect((await scene.client.tunnels.list()).items.map(({ runtime: name }) => name)).toEqual(['taken'])
+  expect(await kubectl('get', 'secrets', '--output', 'name')).not.toContain('codefresh-token')
+  await scene.client.gitopsRuntimes.delete('taken')
+})
+
+test('the chart installs with a key, an account and a name: it registers the runtime and stores its token (O001, O004)', async () => {
+  await install()
+  expect(await scene.client.tunnels.get('prod')).toMatchObject({ status: 'online' })
+  expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toMatch(/"encryptionIV".*"token"/)
+  expect(await scene.call('prod', LIST, { authorization: scene.apiKey })).toMatchObject({ status: 200 })
+  // The hook and its rights are gone.
+  expect(await kubectl('get', 'jobs,roles', '--output', 'name')).toBe('role.rbac.authorization.k8s.io/cap-app-proxy')
+  const before = await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')
+  await install()
+  expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toBe(before)
+})
+
+test('with an Ingress the tunnel client is gone, and the router serves its paths at its Service', async () => {
+  const ingress = { enabled: true, hosts: ['gitops.example.com'], skipValidation: true }
+  await install(runtime({ ingress }))
+  await eventually('the tunnel is offline', async () =>
+    (await scene.client.tunnels.get('prod')).status === 'offline' ? true : undefined,
+  )
+  expect(await kubectl('get', 'deployments', '--output', 'name')).toBe(
+    'deployment.apps/cap-app-proxy\ndeployment.apps/internal-router',
+  )
+  const address = await kubectl('get', 'service', 'internal-router', '--output', 'jsonpath={.spec.clusterIP}')
+  const ask = (path: string, headers = {}): Promise<number> =>
+    fetch(`http://${address}${path}`, { headers, signal: AbortSignal.timeout(5_000) }).then(
+      ({ status }) => status,
+      () => 0,
+    )
+  // The rules of a Service are in place shortly after its pods are ready.
+  await eventually('the router answers', async () => ((await ask('/healthz')) === 200 ? true : undefined))
+  expect(await ask(LIST, { authorization: scene.apiKey })).toBe(200)
+  expect(await ask(LIST)).toBe(401)
+  expect(await ask('/api/healthz')).toBe(404)
+})
+
+test('helm uninstall removes the runtime from the server, and the token from the namespace', async () => {
+  await scene.helm.run('uninstall', RELEASE, '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
+  expect((await scene.client.tunnels.list()).items).toEqual([])
+  const left = await kubectl('get', 'secrets,roles,serviceaccounts,jobs', '--output', 'name')
+  expect(left.split('\n').toSorted()).toEqual(['secret/windlass-api-key', 'secret/wrong', 'serviceaccount/default'])
+})
+
+test('values are checked before an installation without changing anything', async () => {
+  const good = await scene.helm.values({
+    ...addressValues(scene, ADDRESS),
+    global: {
+      codefresh: { url: scene.url, accountId: scene.accountId, userToken: { token: scene.apiKey } },
+      runtime: { name: 'prod' },
+    },
+  })
+  const passed = await scene.windlass('gitops', 'validate-values', '--values', good, '--kube-namespace', NAMESPACE)
+  expect([passed.code, passed.stderr]).toEqual([
+    0,
+    '✓ chart: the values render 17 objects\n✓ server: the key "admin" may register GitOps runtimes\n✓ name: "prod" is free\n',
+  ])
+  const bad = await scene.windlass('gitops', 'validate-values', '--values', good, '--set-value', 'global.runtime.name=Prod')
+  expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('✘ chart: Helm could not render the release')])
+  const silent = ['--set-value', 'global.runtime.ingress.protocol=http', '--ingress-host', `${scene.cluster.host}:1`]
+  const refused = await scene.windlass('gitops', 'validate-values', '--values', good, ...silent)
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining(`✘ ingress: http://${scene.cluster.host}:1 does not answer`),
+  ])
+  expect((await scene.client.tunnels.list()).items).toEqual([])
+})

@@ -1,0 +1,194 @@
+/** A GitOps runtime from the command line, on the real cluster: installation, calls through the tunnel, policies, upgrade, rollback, removal. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addNamespace } from '../../support/cluster.ts'
+import { eventually } from '../../support/eventually.ts'
+import { enforcePolicies } from '../../support/network-policies.ts'
+import { addressValues, openGitopsScene, serviceAddress, type Finished, type GitopsScene } from './scene.ts'
+
+const NAMESPACE = `gitops-${process.pid}`
+const OTHER = `gitops-${process.pid}-b`
+const ADDRESS = serviceAddress(0)
+const LIST = '/app-proxy/api/git-integrations'
+
+let scene: GitopsScene
+let values = ''
+beforeAll(async () => {
+  scene = await openGitopsScene()
+  values = await scene.helm.values(addressValues(scene, ADDRESS))
+})
+afterAll(async () => {
+  if (scene === undefined) return
+  for (const namespace of [NAMESPACE, OTHER]) {
+    await scene.helm.run('uninstall', 'windlass-gitops-runtime', '--namespace', namespace, '--ignore-not-found').catch(() => '')
+    await scene.cluster.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout=90s')
+  }
+  await scene[Symbol.asyncDispose]()
+})
+
+const kubectl = (...args: string[]): Promise<string> => scene.cluster.kubectl('--namespace', NAMESPACE, ...args)
+const gitops = (command: string, ...args: string[]): Promise<Finished> =>
+  scene.windlass('gitops', command, 'prod', '--kube-namespace', NAMESPACE, ...args)
+
+async function succeed(running: Promise<Finished>): Promise<Finished> {
+  const finished = await running
+  if (finished.code !== 0)
+    throw new Error(`${finished.stderr}\n${await kubectl('get', 'pods', '--output', 'wide')}\n${await logs()}`)
+  return finished
+}
+const logs = (): Promise<string> =>
+  kubectl('logs', '--selector', 'app.kubernetes.io/part-of=windlass-gitops-runtime', '--all-containers', '--prefix').catch(String)
+
+/** The lines of the result, and of the notes, without ids. */
+const shown = ({ stdout, stderr }: Finished): string =>
+  `${stdout}${stderr}`
+    .replaceAll(scene.accountId, 'ACCOUNT')
+    .replaceAll(scene.url, 'SERVER')
+    .replaceAll(scene.registerUrl, 'REGISTER')
+    .replaceAll(NAMESPACE, 'NAMESPACE')
+    .replace(/Kubernetes v[\d.]+/, 'Kubernetes VERSION')
+
+/** What the command prints. */
+const INSTALLED = `gitops-runtime/prod installed
+✓ server: the key "admin" may register GitOps runtimes
+✓ version: Kubernetes VERSION
+✓ rights: all 28 permissions are granted
+✓ token: created
+✓ tunnel: REGISTER answers
+Installing the release windlass-gitops-runtime in NAMESPACE (up to 5 min)
+Callers reach it at https://ACCOUNT-prod.tunnels.test.
+`
+
+test('the command installs a runtime into a namespace of the level restricted, whose tunnel connects', async () => {
+  const installed = await succeed(gitops('install', '--values', values))
+  expect(shown(installed)).toBe(INSTALLED)
+  expect(await scene.client.tunnels.get('prod')).toMatchObject({ status: 'online' })
+  expect(await scene.cluster.kubectl('get', 'namespace', NAMESPACE, '--output', 'jsonpath={.metadata.labels}')).toContain(
+    '"pod-security.kubernetes.io/enforce":"restricted"',
+  )
+  const pods = await kubectl('get', 'pods', '--output', 'jsonpath={.items[*].status.containerStatuses[*].name}')
+  expect(pods.split(' ').toSorted()).toEqual(['app-proxy', 'router', 'tunnel-client'])
+  // The key of the admin is not in the cluster.
+  expect(await kubectl('get', 'secrets', '--output', 'yaml')).not.toContain(Buffer.from(scene.apiKey).toString('base64'))
+})
+
+test('callers reach the app-proxy through the tunnel while policies refuse all connections of other pods', async () => {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'stranger', namespace: NAMESPACE },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'main',
+          image: `${scene.image.repository}:${scene.image.tag}`,
+          command: ['sleep', '3600'],
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    },
+  }
+  await scene.cluster.apply(pod)
+  await kubectl('wait', '--for=condition=Ready', 'pod/stranger', '--timeout=180s')
+  const addressOf = (name: string): Promise<string> =>
+    kubectl('get', 'pods', '--selector', `app.kubernetes.io/name=${name}`, '--output', 'jsonpath={.items[0].status.podIP}')
+  const program = `fetch(process.argv[1]).then((answer) => console.log(answer.status), (error) => console.log(error.cause?.code ?? error.message))`
+  const ask = (url: string): Promise<string> =>
+    scene.cluster.exec({ namespace: NAMESPACE, name: 'stranger' }, 'node', '--eval', program, url)
+  const client = await addressOf('codefresh-tunnel-client')
+  const proxy = await addressOf('cap-app-proxy')
+  // The router listens on the loopback interface of its pod.
+  expect(await ask(`http://${client}:8080/healthz`)).toBe('ECONNREFUSED')
+  expect(await ask(`http://${proxy}:8080/api/healthz`)).toBe('200')
+  await using _policies = await enforcePolicies(scene.cluster, NAMESPACE)
+  expect(await ask(`http://${proxy}:8080/api/healthz`)).toBe('ECONNREFUSED')
+  expect(await ask(`http://${client}:8082/readyz`)).toBe('ECONNREFUSED')
+  expect(await scene.call('prod', '/app-proxy/api/healthz')).toMatchObject({ status: 200 })
+  expect(await scene.call('prod', LIST)).toMatchObject({ status: 401 })
+  const answer = await scene.call('prod', LIST, { authorization: scene.apiKey })
+  expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { items: [] }])
+  expect(await scene.call('prod', '/api/healthz')).toMatchObject({ status: 404 })
+  await kubectl('delete', 'pod', 'stranger')
+})
+
+test('the image has git for the commits of the app-proxy', async () => {
+  const name = await kubectl(
+    'get',
+    'pods',
+    '--selector',
+    'app.kubernetes.io/name=cap-app-proxy',
+    '--output',
+    'jsonpath={.items[0].metadata.name}',
+  )
+  const exec = (...command: string[]): Promise<string> => scene.cluster.exec({ namespace: NAMESPACE, name }, ...command)
+  expect(await exec('git', '--version')).toMatch(/^git version 2\.(?:39|[4-9]\d)\./)
+  await exec('git', 'init', '--quiet', '--bare', '/var/lib/windlass/repositories/try')
+  // It loads its libraries, and the server is not a repository.
+  const failure = exec('git', 'ls-remote', `${scene.url}/none.git`).then(() => 'listed', String)
+  expect(await failure).toMatch(/not found|authentication|could not read Username|terminal prompts disabled/i)
+})
+
+test('a repeated installation keeps the token, and another runtime does not take its namespace or name', async () => {
+  const before = await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')
+  expect(shown(await succeed(gitops('install', '--values', values)))).toContain('✓ token: kept\n')
+  expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toBe(before)
+  expect((await scene.client.gitopsRuntimes.tokens('prod')).items).toHaveLength(1)
+  const second = await scene.windlass('gitops', 'install', 'dev', '--kube-namespace', NAMESPACE, '--values', values)
+  expect([second.code, second.stderr]).toEqual([
+    1,
+    expect.stringContaining(`The namespace ${NAMESPACE} has the GitOps runtime "prod".`),
+  ])
+  await addNamespace(scene.cluster, OTHER)
+  const same = await scene.windlass('gitops', 'install', 'prod', '--kube-namespace', OTHER, '--values', values)
+  expect([same.code, same.stderr]).toEqual([1, expect.stringContaining('another installation uses this one')])
+  expect((await scene.client.gitopsRuntimes.tokens('prod')).items).toHaveLength(1)
+  expect(await scene.cluster.kubectl('--namespace', OTHER, 'get', 'secrets', '--output', 'name')).toBe('')
+  const wrong = await scene.windlass('gitops', 'install', 'Prod', '--kube-namespace', OTHER)
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('"Prod" is not the name of a GitOps runtime')])
+})
+
+test('an upgrade keeps token and values, a rollback returns to the earlier ones, and calls work again (O074)', async () => {
+  const level = (): Promise<string> =>
+    kubectl(
+      'get',
+      'deployment',
+      'cap-app-proxy',
+      '--output',
+      'jsonpath={.spec.template.spec.containers[0].env[?(@.name=="WINDLASS_APP_PROXY_LOG_LEVEL")].value}',
+    )
+  const before = await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')
+  const upgraded = await succeed(gitops('upgrade', '--set-value', 'app-proxy.config.logLevel=debug'))
+  expect(upgraded.stdout).toBe('gitops-runtime/prod upgraded\n')
+  expect(await level()).toBe('debug')
+  await scene.helm.run('rollback', 'windlass-gitops-runtime', '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
+  expect(await level()).toBe('info')
+  expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toBe(before)
+  await eventually('the app-proxy answers', async () =>
+    (await scene.call('prod', '/app-proxy/api/healthz')).status === 200 ? true : undefined,
+  )
+})
+
+test('an uninstall removes the runtime from the server and then from the cluster, without leftovers, and can be repeated', async () => {
+  const refused = await gitops('uninstall', '--platform-only')
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('The GitOps runtime "prod" is connected (online).')])
+  const unsure = await gitops('uninstall')
+  expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringContaining('Add --yes')])
+  await scene.cluster.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'git-integration-default', namespace: NAMESPACE, labels: { 'io.codefresh.integration-type': 'git' } },
+  })
+  const removed = await succeed(gitops('uninstall', '--yes'))
+  expect(removed.stdout).toBe('gitops-runtime/prod deleted\nrelease/windlass-gitops-runtime deleted\n')
+  expect((await scene.client.tunnels.list()).items).toEqual([])
+  expect(await scene.call('prod', '/app-proxy/api/healthz')).toMatchObject({ status: 404 })
+  await eventually('the pods are gone', async () =>
+    (await kubectl('get', 'pods', '--output', 'name')) === '' ? true : undefined,
+  )
+  const kinds = 'configmaps,secrets,services,deployments,networkpolicies,roles,rolebindings,serviceaccounts,jobs,replicasets'
+  const left = (await kubectl('get', kinds, '--output', 'name')).split('\n')
+  expect(left.toSorted()).toEqual(['configmap/kube-root-ca.crt', 'serviceaccount/default'])
+  const again = await succeed(gitops('uninstall', '--yes'))
+  expect(again.stdout).toBe('gitops-runtime/prod was already deleted\nrelease/windlass-gitops-runtime was already deleted\n')
+})

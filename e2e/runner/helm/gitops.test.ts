@@ -1,0 +1,212 @@
+/** The chart of a GitOps runtime: what it renders and refuses, and which rights its pods have. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { neededRights } from '../../../packages/cli/src/gitops/checks.ts'
+import { accessOf, domainOf, factValues } from '../../../packages/cli/src/gitops/values.ts'
+import { VERSION } from '../../../packages/plan/src/version.ts'
+import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
+import { env, kinds, one, pod, pods, unrestricted } from './render.ts'
+import { rightsOf, toText } from './rights.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const CASES = ['tunnel', 'ingress', 'gitops-runtime'] as const
+const WAYS = {
+  tunnel: { tunnel: 'https://register.tunnels.example.com' },
+  ingress: { url: 'https://gitops.example.com' },
+} as const
+
+let helm: Helm
+beforeAll(async () => {
+  helm = await openHelm()
+})
+afterAll(() => helm?.close())
+
+const valuesOf = (name: string): Record<string, unknown> =>
+  z.record(z.string(), z.unknown()).parse(parse(readFileSync(join(import.meta.dirname, 'gitops', `${name}.yaml`), 'utf8')))
+const render = (name: (typeof CASES)[number], ...values: object[]): Promise<Rendered[]> =>
+  helm.template('windlass-gitops-runtime', valuesOf(name), ...values)
+const refusal = (name: (typeof CASES)[number], ...values: object[]): Promise<string> =>
+  render(name, ...values).then(() => 'rendered', String)
+
+test('the chart passes the linter', async () => {
+  const values = await helm.values(valuesOf('tunnel'))
+  const chart = join(root, 'charts/windlass-gitops-runtime')
+  expect(await helm.run('lint', chart, '--strict', '--values', values)).toContain('0 chart(s) failed')
+})
+
+test.each(CASES)('the chart renders the same objects for %s.yaml', async (name) => {
+  const objects = await render(name)
+  const text = objects.map((object) => JSON.stringify(object, null, 2).replaceAll(VERSION, 'VERSION')).join('\n')
+  await expect(`${text}\n`).toMatchFileSnapshot(`gitops/${name}.golden`)
+})
+
+test.each(CASES)(
+  'every pod of %s.yaml is restricted, with a read-only root folder, limits and a memory request',
+  async (name) => {
+    const found = pods(await render(name))
+    expect(found.length).toBeGreaterThan(1)
+    for (const { name: owner, spec } of found) {
+      expect([owner, ...unrestricted(spec)]).toEqual([owner])
+      for (const container of spec.containers)
+        expect(container).toMatchObject({
+          image: expect.stringMatching(/^windlass\/windlass:/),
+          securityContext: { readOnlyRootFilesystem: true },
+          resources: { requests: { memory: expect.any(String) }, limits: { memory: expect.any(String) } },
+        })
+    }
+  },
+)
+
+test('in a tunnel nothing listens for other pods, and no object leads into the cluster', async () => {
+  const objects = await render('tunnel')
+  expect(kinds(objects).filter((name) => /^(Ingress|HTTPRoute)\//.test(name))).toEqual([])
+  expect(kinds(objects).filter((name) => name.startsWith('Service/'))).toEqual(['Service/cap-app-proxy'])
+  const spec = pod(objects, 'Deployment', 'codefresh-tunnel-client')
+  const router = { ...spec, containers: spec.containers.filter(({ name }) => name === 'router') }
+  expect(env(router)).toMatchObject({ WINDLASS_ROUTER_HOST: '127.0.0.1', WINDLASS_ROUTER_TRUSTED_PROXIES: '127.0.0.1' })
+  expect(env(spec)).toMatchObject({
+    WINDLASS_TUNNEL_SERVER_URL: WAYS.tunnel.tunnel,
+    WINDLASS_TUNNEL_ROUTER_URL: 'http://127.0.0.1:8080',
+  })
+  expect(one(objects, 'NetworkPolicy', 'codefresh-tunnel-client')['spec']).toMatchObject({
+    policyTypes: ['Ingress'],
+    ingress: [],
+  })
+  const client = { 'app.kubernetes.io/name': 'codefresh-tunnel-client', 'app.kubernetes.io/instance': 'cf-runtime' }
+  expect(one(objects, 'NetworkPolicy', 'cap-app-proxy')['spec']).toMatchObject({
+    ingress: [{ from: [{ podSelector: { matchLabels: client } }], ports: [{ port: 8080 }] }],
+  })
+  expect(one(objects, 'Deployment', 'codefresh-tunnel-client')['spec']).toMatchObject({ strategy: { type: 'Recreate' } })
+})
+
+test('the app-proxy has the rights of its package and no other pod has any; credentials are references (O002)', async () => {
+  const objects = await render('tunnel')
+  const text = toText(rightsOf(objects))
+  expect(text).toContain('codefresh-tunnel-client\n  here: nothing\n  elsewhere: nothing\n')
+  const rules = parse(readFileSync(join(root, 'packages/app-proxy/rbac/role.yaml'), 'utf8'))
+  expect(one(objects, 'Role', 'cap-app-proxy')['rules']).toEqual(rules.rules)
+  expect(kinds(objects).filter((name) => name.startsWith('Secret/'))).toEqual([])
+  expect(kinds(await render('ingress')).filter((name) => name.startsWith('Secret/'))).toEqual([])
+  const inline = await render('gitops-runtime')
+  expect(JSON.stringify(pods(inline))).not.toMatch(/inline-key|git-token/)
+  // What a hook needs before the Secrets of the release exist is deleted after it.
+  expect(one(inline, 'Secret', 'validate-values').metadata).toMatchObject({
+    annotations: { 'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded' },
+  })
+  expect(
+    await refusal('tunnel', { global: { codefresh: { userToken: { secretKeyRef: { name: 'codefresh-token', key: 'x' } } } } }),
+  ).toContain('reserved for the token of the runtime')
+})
+
+const runtime = (values: object): object => ({ global: { runtime: values } })
+
+test.each([
+  { why: 'no name', values: runtime({ name: '' }), says: 'global.runtime.name is required' },
+  { why: 'a name that is not a label', values: runtime({ name: 'Prod_1' }), says: 'at most 38 lower-case letters' },
+  { why: 'a name of 39 characters', values: runtime({ name: 'a'.repeat(39) }), says: 'at most 38 lower-case letters' },
+  { why: 'no key and no token', values: runtime({ tokenSecret: '' }), says: 'an API key is required' },
+  { why: 'no account', values: { global: { codefresh: { accountId: '' } } }, says: 'accountId is required' },
+  { why: 'an account that is not an id', values: { global: { codefresh: { accountId: 'acme' } } }, says: 'accountId' },
+  {
+    why: 'no domain of the tunnels',
+    values: { 'tunnel-client': { tunnelServer: { subdomainHost: '' } } },
+    says: 'subdomainHost is required',
+  },
+  { why: 'no way in', values: { 'tunnel-client': { enabled: false } }, says: 'the runtime is not reachable' },
+  { why: 'an Ingress without hosts', values: runtime({ ingress: { enabled: true } }), says: 'ingress.hosts is required' },
+  { why: 'another protocol', values: runtime({ ingress: { protocol: 'tcp' } }), says: 'protocol' },
+  {
+    why: 'an HTTPRoute without gateways',
+    values: runtime({ httpRoute: { enabled: true, hostnames: ['x.example.com'] } }),
+    says: 'parentRefs is required',
+  },
+  {
+    why: 'an HTTPRoute without hosts',
+    values: runtime({ httpRoute: { enabled: true, parentRefs: [{ name: 'x' }] } }),
+    says: 'hostnames is required',
+  },
+  { why: 'a hosted runtime', values: runtime({ codefreshHosted: true }), says: 'not supported' },
+  { why: 'image enrichment', values: { 'app-proxy': { 'image-enrichment': { enabled: true } } }, says: 'needs Argo Workflows' },
+  {
+    why: 'Argo CD',
+    values: { 'argo-cd': { enabled: true } },
+    says: 'argo-cd.enabled is true, but this chart does not install it',
+  },
+  {
+    why: 'an unknown way to sign in',
+    values: { global: { integrations: { 'argo-cd': { server: { auth: { type: 'sso' } } } } } },
+    says: 'must be password or token',
+  },
+  { why: 'an unknown key', values: { 'tunel-client': {} }, says: "additional properties 'tunel-client' not allowed" },
+])('refuses $why (O002)', async ({ values, says }) => {
+  expect(await refusal('tunnel', values)).toContain(says)
+})
+
+test('without a tunnel the router has pods of its own, and Ingress or HTTPRoute lead to its paths only', async () => {
+  const ingress = await render('ingress')
+  expect(kinds(ingress)).not.toContain('Deployment/codefresh-tunnel-client')
+  const [rule] = z
+    .object({
+      rules: z.array(z.object({ host: z.string(), http: z.object({ paths: z.array(z.looseObject({ path: z.string() })) }) })),
+    })
+    .parse(one(ingress, 'Ingress')['spec']).rules
+  expect([rule?.host, rule?.http.paths.map(({ path }) => path)]).toEqual([
+    'gitops.example.com',
+    ['/app-proxy', '/webhooks', '/workflows'],
+  ])
+  const parentRefs = [{ name: 'public', namespace: 'gateways' }]
+  const hostnames = ['gitops.example.com']
+  const routed = await render('tunnel', runtime({ httpRoute: { enabled: true, parentRefs, hostnames } }))
+  expect(one(routed, 'HTTPRoute')['spec']).toMatchObject({
+    parentRefs,
+    hostnames,
+    rules: [{ backendRefs: [{ name: 'internal-router' }] }],
+  })
+  expect(one(routed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://gitops.example.com' } })
+  const meshed = await render(
+    'tunnel',
+    { 'tunnel-client': { enabled: false } },
+    runtime({ ingressUrl: 'https://mesh.example.com/' }),
+  )
+  expect(one(meshed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://mesh.example.com' } })
+})
+
+test('the command and the chart agree on how a runtime is reached', async () => {
+  expect(accessOf(valuesOf('tunnel'))).toMatchObject({ kind: 'tunnel', url: undefined })
+  expect(accessOf(valuesOf('ingress'))).toMatchObject({ kind: 'ingress', url: WAYS.ingress.url, isChecked: true })
+  const url = 'https://65f0c1d2a3b4c5d6e7f80912-prod.tunnels.example.com:8443'
+  expect(domainOf(url)).toBe('tunnels.example.com:8443')
+  const facts = { name: 'prod', serverUrl: 'https://windlass.example.com', accountId: '65f0c1d2a3b4c5d6e7f80912', url, ca: 'PEM' }
+  const objects = await helm.template('windlass-gitops-runtime', factValues(facts))
+  expect(one(objects, 'ConfigMap')).toMatchObject({ data: { ingressHost: url, runtimeName: 'prod' } })
+  expect(one(objects, 'Secret', 'codefresh-tls-certs')).toMatchObject({ stringData: { 'ca-bundle.crt': 'PEM' } })
+  expect(kinds(objects).filter((name) => name.startsWith('Job/'))).toEqual([])
+})
+
+const Rules = z.array(
+  z.looseObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
+)
+
+test.each(['tunnel', 'ingress'] as const)(
+  'the command checks the permissions of all objects of %s.yaml before an installation',
+  async (name) => {
+    const rights = neededRights('codefresh', accessOf(valuesOf(name)))
+    const isChecked = (verb: string, group: string, resource: string): boolean =>
+      rights.some((right) => right.verb === verb && right.group === group && right.resource === resource)
+    // Hooks and disruption budgets are parts of an installation with Helm alone.
+    const objects = (await render(name)).filter(({ kind }) => kind !== 'PodDisruptionBudget' && kind !== 'Job')
+    for (const { apiVersion, kind, rules } of objects) {
+      const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+      const plural = kind.endsWith('y')
+        ? `${kind.toLowerCase().slice(0, -1)}ies`
+        : `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`
+      expect([plural, isChecked('create', group, plural)]).toEqual([plural, true])
+      for (const rule of kind === 'Role' ? Rules.parse(rules) : [])
+        for (const resource of rule.resources)
+          for (const verb of rule.verbs) expect([resource, verb, isChecked(verb, '', resource)]).toEqual([resource, verb, true])
+    }
+  },
+)

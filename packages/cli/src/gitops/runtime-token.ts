@@ -1,0 +1,122 @@
+/**
+ * The token of a GitOps runtime. It is in a Secret of the namespace of the runtime, with the random text that is a part of the key of Git tokens. A valid one is kept,
+ * so that every installation can run again.
+ */
+import { randomBytes } from 'node:crypto'
+import { appProxyCalls } from '@windlass/client/app-proxy'
+import type { ApiClient } from '@windlass/client'
+import { fault, isFault, type Fault } from '@windlass/kit/faults'
+import type { GitopsAccess } from '@windlass/protocol'
+import { orUndefined } from '../session/session.ts'
+
+/** Name and keys of the Secret. The original uses the same ones. */
+export const TOKEN_SECRET = { name: 'codefresh-token', token: 'token', iv: 'encryptionIV' } as const
+
+export interface StoredToken {
+  readonly token?: string | undefined
+  /** Never changes: Git tokens of users cannot be decrypted with another one. */
+  readonly iv?: string | undefined
+}
+
+/** The Secret with the token. */
+export interface TokenStore {
+  read(): Promise<StoredToken>
+  write(values: { readonly token: string; readonly iv: string }): Promise<void>
+}
+
+export interface Registration {
+  /** With the key of an admin. */
+  readonly client: ApiClient
+  readonly store: TokenStore
+  readonly runtime: string
+  /** True if the runtime is reached through a tunnel, for which the server needs a domain. */
+  readonly needsTunnel: boolean
+  /** True to take over an existing runtime that is offline. */
+  readonly recover: boolean
+  /** Expected account; not checked if absent. */
+  readonly accountId?: string | undefined
+}
+
+export interface Registered {
+  readonly accountId: string
+  /** Where callers reach the runtime; undefined if the server has no domain for tunnels. */
+  readonly url: string | undefined
+  /** True if this call created the token. */
+  readonly isNew: boolean
+}
+
+/**
+ * Keeps a valid token, or creates one and the runtime. Throws `conflict` if the name belongs to another installation, and `config-invalid` for another account or a
+ * server without tunnels; then no new token stays.
+ */
+export async function ensureRuntimeToken(registration: Registration): Promise<Registered> {
+  const { client, store, runtime } = registration
+  const stored = await store.read()
+  const access = stored.token === undefined ? undefined : await accessWith(client, runtime, stored.token)
+  if (stored.token !== undefined && access !== undefined) {
+    const { url } = await client.tunnels.get(runtime)
+    requireFacts(registration, access.accountId, url)
+    if (stored.iv === undefined) await store.write({ token: stored.token, iv: newIv() })
+    return { accountId: access.accountId, url, isNew: false }
+  }
+  const before = await orUndefined(client.tunnels.get(runtime))
+  if (before !== undefined && (before.status !== 'offline' || !registration.recover)) throw nameInUse(runtime, before.status)
+  const created = await client.gitopsRuntimes.createToken(runtime)
+  try {
+    const { accountId } = requireAccess(await accessWith(client, runtime, created.token), runtime)
+    requireFacts(registration, accountId, created.url)
+    await store.write({ token: created.token, iv: stored.iv ?? newIv() })
+    return { accountId, url: created.url, isNew: true }
+  } catch (error) {
+    // The first failure is the one to report.
+    const undo =
+      before === undefined ? client.gitopsRuntimes.delete(runtime) : client.gitopsRuntimes.deleteToken(runtime, created.id)
+    await undo.catch(() => undefined)
+    throw error
+  }
+}
+
+/** Returns what the owner of the client may do at the runtime; undefined if the token is not one of the runtime. */
+export async function accessWith(client: ApiClient, runtime: string, runtimeToken: string): Promise<GitopsAccess | undefined> {
+  try {
+    return await appProxyCalls(client).access(runtime, { runtimeToken }, { timeoutMs: 15_000 })
+  } catch (error) {
+    if (isFault(error, 'runtime-token-invalid', 'request-invalid')) return undefined
+    throw error
+  }
+}
+
+function requireAccess(access: GitopsAccess | undefined, runtime: string): GitopsAccess {
+  if (access !== undefined) return access
+  throw fault('runtime-token-invalid', {
+    message: `The server refuses the token that it has created for the GitOps runtime "${runtime}".`,
+  })
+}
+
+function requireFacts({ accountId: expected, needsTunnel }: Registration, accountId: string, url: string | undefined): void {
+  if (expected !== undefined && expected !== accountId)
+    throw fault('config-invalid', {
+      message: `The account id is ${expected}, but the API key belongs to the account ${accountId}.`,
+      hint: `Set global.codefresh.accountId to ${accountId}, or use a key of the other account.`,
+    })
+  if (needsTunnel && url === undefined)
+    throw fault('config-invalid', {
+      message: 'The server has no domain for tunnels.',
+      hint: 'Set WINDLASS_SERVER_TUNNEL_DOMAIN on the server, or install with an ingress: `--ingress-host`.',
+    })
+}
+
+function nameInUse(runtime: string, status: string): Fault {
+  return fault('conflict', {
+    message: `A GitOps runtime "${runtime}" exists, and this namespace has no token of it (its tunnel is ${status}).`,
+    hint:
+      status === 'offline'
+        ? 'Choose another name. If the runtime is the same one, add `--recover`, or `installer.recover: true` in the chart.'
+        : 'Choose another name: another installation uses this one.',
+  })
+}
+
+/** Returns a random text of 32 characters. */
+function newIv(): string {
+  return randomBytes(24).toString('base64')
+}

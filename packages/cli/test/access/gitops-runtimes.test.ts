@@ -1,0 +1,83 @@
+/** The registration of GitOps runtimes at a real server: what an installation keeps, refuses and undoes. */
+import { expect, test } from 'vitest'
+import { openHttpScene } from '../../../server/test/support/http-scene.ts'
+import { checkKey } from '../../src/gitops/checks.ts'
+import { ensureRuntimeToken, type Registration, type StoredToken, type TokenStore } from '../../src/gitops/runtime-token.ts'
+
+const TUNNELS = { domain: 'tunnels.test', port: 0 } as const
+
+function openStore(stored: StoredToken = {}): TokenStore & { stored: StoredToken } {
+  return {
+    stored,
+    async read() {
+      return this.stored
+    },
+    async write(values) {
+      this.stored = values
+    },
+  }
+}
+
+test('a registration keeps a valid token, replaces an invalid one, and keeps the text of the key (O003)', async () => {
+  await using scene = await openHttpScene({ tunnels: TUNNELS })
+  const { admin, server } = scene
+  const store = openStore()
+  const ask: Registration = { client: admin, store, runtime: 'prod', needsTunnel: true, recover: false }
+  const url = `https://${server.app.accountId}-prod.tunnels.test`
+  expect(await ensureRuntimeToken(ask)).toEqual({ accountId: server.app.accountId, url, isNew: true })
+  const first = store.stored
+  expect(first.iv).toMatch(/^[\w+/]{32}$/)
+  expect(await ensureRuntimeToken(ask)).toEqual({ accountId: server.app.accountId, url, isNew: false })
+  expect(store.stored).toEqual(first)
+  // Another namespace has no token of it, and this one has none any more.
+  await expect(ensureRuntimeToken({ ...ask, store: openStore() })).rejects.toMatchObject({
+    code: 'conflict',
+    hint: expect.stringContaining('--recover'),
+  })
+  store.stored = { token: `${'0'.repeat(24)}.${'x'.repeat(43)}`, iv: first.iv }
+  await expect(ensureRuntimeToken(ask)).rejects.toMatchObject({ code: 'conflict' })
+  expect(await ensureRuntimeToken({ ...ask, recover: true })).toMatchObject({ isNew: true })
+  expect(store.stored.iv).toBe(first.iv)
+  expect(store.stored.token).not.toBe(first.token)
+  expect((await admin.gitopsRuntimes.tokens('prod')).items).toHaveLength(2)
+})
+
+test('a registration that fails leaves neither a runtime nor a token (O003)', async () => {
+  await using scene = await openHttpScene({ tunnels: TUNNELS })
+  const { admin } = scene
+  const ask: Registration = { client: admin, store: openStore(), runtime: 'prod', needsTunnel: true, recover: false }
+  await expect(ensureRuntimeToken({ ...ask, accountId: 'f'.repeat(24) })).rejects.toMatchObject({
+    code: 'config-invalid',
+    message: expect.stringContaining('belongs to the account'),
+  })
+  const broken: TokenStore = { read: async () => ({}), write: () => Promise.reject(new Error('the cluster is away')) }
+  await expect(ensureRuntimeToken({ ...ask, store: broken })).rejects.toThrow('the cluster is away')
+  expect((await admin.tunnels.list()).items).toEqual([])
+  await ensureRuntimeToken(ask)
+  await expect(ensureRuntimeToken({ ...ask, store: broken, recover: true })).rejects.toThrow('the cluster is away')
+  expect((await admin.gitopsRuntimes.tokens('prod')).items).toHaveLength(1)
+})
+
+test('a server without a domain has runtimes with an Ingress only', async () => {
+  await using scene = await openHttpScene()
+  const ask: Registration = { client: scene.admin, store: openStore(), runtime: 'prod', needsTunnel: true, recover: false }
+  await expect(ensureRuntimeToken(ask)).rejects.toMatchObject({ hint: expect.stringContaining('WINDLASS_SERVER_TUNNEL_DOMAIN') })
+  expect(await ensureRuntimeToken({ ...ask, needsTunnel: false })).toMatchObject({ url: undefined, isNew: true })
+})
+
+test('a key that may not register runtimes is a finding that says why (O003)', async () => {
+  await using scene = await openHttpScene()
+  const { admin, nobody } = scene
+  expect(await checkKey(admin)).toMatchObject({ status: 'pass' })
+  const viewer = await admin.keys.create({ name: 'viewer', role: 'viewer' })
+  expect(await checkKey(nobody.withToken(viewer.token))).toMatchObject({
+    status: 'fail',
+    message: expect.stringContaining('lacks the role admin'),
+  })
+  const limited = await admin.keys.create({ name: 'limited', role: 'admin', scopes: ['gitops:read'] })
+  expect(await checkKey(nobody.withToken(limited.token))).toMatchObject({
+    status: 'fail',
+    message: expect.stringContaining('lacks the scopes gitops:write'),
+  })
+  expect(await checkKey(nobody.withToken('wrong'))).toMatchObject({ status: 'fail' })
+})
