@@ -192,3 +192,24 @@ test('an uninstall removes the runtime from the server and then from the cluster
   const again = await succeed(gitops('uninstall', '--yes'))
   expect(again.stdout).toBe('gitops-runtime/prod was already deleted\nrelease/windlass-gitops-runtime was already deleted\n')
 })
+
+test('with --ingress-host the runtime has an Ingress and no tunnel, in a namespace that exists', async () => {
+  const at = ['--kube-namespace', OTHER]
+  const host = ['--ingress-host', 'gitops.example.com', '--ingress-class', 'traefik']
+  const skip = ['--set-value', 'global.runtime.ingress.skipValidation=true']
+  const installed = await scene.windlass('gitops', 'install', 'edge', ...at, '--values', values, ...host, ...skip)
+  expect(installed.stdout, installed.stderr).toBe('gitops-runtime/edge installed\n')
+  expect(installed.stderr).toContain('Callers reach it at https://gitops.example.com.\n')
+  const other = (...args: string[]): Promise<string> => scene.cluster.kubectl('--namespace', OTHER, ...args)
+  expect(await other('get', 'deployments,ingresses', '--output', 'name')).toBe(
+    'deployment.apps/cap-app-proxy\ndeployment.apps/internal-router\ningress.networking.k8s.io/internal-router',
+  )
+  const path = 'jsonpath={.spec.ingressClassName} {.spec.rules[*].host} {.spec.rules[*].http.paths[*].path}'
+  expect(await other('get', 'ingress', 'internal-router', '--output', path)).toBe(
+    'traefik gitops.example.com /app-proxy /webhooks',
+  )
+  expect(await scene.client.tunnels.get('edge')).toMatchObject({ status: 'offline' })
+  const removed = await scene.windlass('gitops', 'uninstall', 'edge', ...at, '--yes')
+  expect(removed.code, removed.stderr).toBe(0)
+  expect(await other('get', 'secrets,ingresses,roles', '--output', 'name')).toBe('')
+})

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { openHttpScene } from '../../../server/test/support/http-scene.ts'
 import { checkKey } from '../../src/gitops/checks.ts'
+import { windlass } from '../windlass.ts'
 import { ensureRuntimeToken, type Registration, type StoredToken, type TokenStore } from '../../src/gitops/runtime-token.ts'
 
 const TUNNELS = { domain: 'tunnels.test', port: 0 } as const
@@ -80,4 +81,33 @@ test('a key that may not register runtimes is a finding that says why (O003)', a
     message: expect.stringContaining('lacks the scopes gitops:write'),
   })
   expect(await checkKey(nobody.withToken('wrong'))).toMatchObject({ status: 'fail' })
+})
+
+test('a runtime whose cluster does not exist any more is removed from the server alone, and again without harm', async () => {
+  await using scene = await openHttpScene({ tunnels: TUNNELS })
+  await scene.admin.gitopsRuntimes.createToken('prod')
+  const remove = ['gitops', 'uninstall', 'prod', '--platform-only']
+  expect(await windlass(scene, remove)).toMatchObject({ code: 0, text: 'gitops-runtime/prod deleted\n' })
+  expect(await windlass(scene, remove)).toMatchObject({ code: 0, text: 'gitops-runtime/prod was already deleted\n' })
+  expect((await scene.admin.tunnels.list()).items).toEqual([])
+})
+
+test('names and options that cannot be installed are refused before the cluster is asked', async () => {
+  await using scene = await openHttpScene({ tunnels: TUNNELS })
+  const install = (...words: string[]): Promise<{ readonly code: number; readonly text: string }> =>
+    windlass(scene, ['gitops', 'install', ...words])
+  expect(await install('Prod')).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('"Prod" is not the name of a GitOps runtime'),
+  })
+  expect(await install('prod', '--ingress-class', 'nginx')).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('needs --ingress-host'),
+  })
+  expect(await install('prod', '--set-value', 'nothing')).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('takes NAME=VALUE'),
+  })
+  expect(await install('prod', '--values', '/nowhere/values.yaml')).toMatchObject({ code: 3 })
+  expect((await scene.admin.tunnels.list()).items).toEqual([])
 })
