@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { issueClient, newAuthority, signServer } from './authority.ts'
+import { issueClient, newAuthority, selfSignedServer, signServer } from './authority.ts'
 import { readAlternativeNames, readSignRequest, type SignRequest } from './sign-request.ts'
 
 const now = Date.now()
@@ -69,6 +69,19 @@ test('issues certificates that openssl accepts, each for its own purpose only', 
   expect(certificate.checkIP('fd00::12:3')).toBe('fd00::12:3')
   expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1')
   expect(certificate.checkHost('elsewhere')).toBeUndefined()
+})
+
+test('a server can vouch for itself: openssl accepts its certificate as its own authority, for its names only', () => {
+  const dir = folder()
+  const { cert } = selfSignedServer({ subject: 'terminals', names: ['runner.example.com', 'fd00::7'], ...term })
+  writeFileSync(join(dir, 'cert'), cert)
+  const verify = (...name: string[]): string => {
+    const file = join(dir, 'cert')
+    return openssl('verify', '-x509_strict', '-purpose', 'sslserver', ...name, '-CAfile', file, file)
+  }
+  expect(verify('-verify_hostname', 'runner.example.com')).toContain(': OK')
+  expect(verify('-verify_ip', 'fd00::7')).toContain(': OK')
+  expect(() => verify('-verify_hostname', 'other.example.com')).toThrow()
 })
 
 test('accepts a request that is signed with SHA-1, as the public command line sends it, and signs with SHA-256', () => {
