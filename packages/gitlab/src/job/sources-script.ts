@@ -2,6 +2,7 @@
  * The stage that gets the sources of a job: a repository in the state of its commit, whatever an earlier job has left there. The token stands in a file beside
  * the sources, never in the configuration of the repository. Rules of the runners of GitLab.
  */
+import { configText, type ConfigEntry } from './git-config.ts'
 import type { GitOptions } from './git-options.ts'
 import { quoted, type ShellScript } from './shell-script.ts'
 
@@ -67,23 +68,21 @@ function fetchSources(script: ShellScript, sources: Sources): void {
   else removeLeftovers(script, sources)
   const isFetched = options.depth > 0 ? ` with git depth set to ${options.depth}` : ''
   script.say(`Fetching changes${isFetched}...`)
-  script.run('mkdir', '-p', temporaryFolder).run('rm', '-rf', template).run('mkdir', '-p', template)
+  script.run('rm', '-rf', template, configFileOf(sources)).run('mkdir', '-p', template)
   writeConfig(script, sources)
   script.raw(`_is_new=1; if [ -e ${quoted(`${projectFolder}/.git`)} ]; then _is_new=0; fi`)
   const format = sources.objectFormat === 'sha256' ? ['--object-format=sha256'] : []
+  // A repository without a configuration takes the one of the template.
   script.run('git', 'init', '--quiet', ...format, '--template', template, projectFolder)
   script.run('cd', projectFolder)
   if (sources.isSafeDirectory) {
     script.raw('if [ -z "$(git config --global --get-all safe.directory 2>/dev/null | grep -Fx "$PWD" || true)" ]; then')
     script.raw('  git config --global --add safe.directory "$PWD" 2>/dev/null || true').raw('fi')
   }
-  const url = withoutLogin(sources.repoUrl)
-  script.raw(`git config --local --get-all include.path 2>/dev/null | grep -Fxq ${quoted(configFileOf(sources))} ||`)
-  script.raw(`  git config --local --add include.path ${quoted(configFileOf(sources))}`)
   script.when(
-    `git remote add origin ${quoted(url)} 2>/dev/null`,
-    (then) => then.raw(`if [ "$_is_new" = 1 ]; then printf '%s\\n' 'Created fresh repository.'; fi`),
-    (otherwise) => otherwise.run('git', 'remote', 'set-url', 'origin', url),
+    '[ "$_is_new" = 1 ]',
+    (then) => then.say('Created fresh repository.'),
+    (otherwise) => keepConfigured(otherwise, sources),
   )
   const depth = options.depth > 0 ? ['--depth', String(options.depth)] : []
   const fetch = ['git', '-c', `http.userAgent=${sources.userAgent}`, 'fetch', 'origin', '--no-recurse-submodules']
@@ -115,24 +114,44 @@ function removeLeftovers(script: ShellScript, { projectFolder, cleansConfig }: S
 
 const configFileOf = ({ temporaryFolder }: Pick<Sources, 'temporaryFolder'>): string => `${temporaryFolder}/git.conf`
 
-/** Writes the configuration with the login, which the repository includes. */
+/** A repository of an earlier job can have its own configuration. */
+function keepConfigured(script: ShellScript, sources: Sources): void {
+  const [url, file] = [quoted(withoutLogin(sources.repoUrl)), quoted(configFileOf(sources))]
+  script.raw(`git config --local --get-all include.path 2>/dev/null | grep -Fxq ${file} ||`)
+  script.raw(`  git config --local --add include.path ${file}`)
+  script.raw(`git remote set-url origin ${url} 2>/dev/null || git remote add origin ${url}`)
+}
+
+/**
+ * Writes the configuration with the login, and the one of a new repository, which includes it. Git needs a process for each entry that it is told to write, and the
+ * login would be in its arguments.
+ */
 function writeConfig(script: ShellScript, sources: Sources): void {
-  const { repoUrl, correlationId, caFile, options } = sources
-  const file = configFileOf(sources)
-  const add = (key: string, value: string): void => void script.run('git', 'config', '-f', file, '--add', key, value)
-  script.run('rm', '-f', file).raw(`(umask 077 && : >${quoted(file)})`)
-  add('transfer.bundleURI', 'true')
-  add('credential.interactive', 'never')
-  if (correlationId !== undefined) add('http.extraHeader', `X-Gitaly-Correlation-ID: ${correlationId}`)
+  const [file, template] = [configFileOf(sources), `${sources.temporaryFolder}/git-template/config`]
+  script.raw(`(umask 077 && printf '%s' ${quoted(configText(loginEntries(sources)))} >${quoted(file)})`)
+  const origin = ['remote', 'origin'] as const
+  const entries: readonly ConfigEntry[] = [
+    { section: ['include'], key: 'path', value: file },
+    { section: origin, key: 'url', value: withoutLogin(sources.repoUrl) },
+    { section: origin, key: 'fetch', value: '+refs/heads/*:refs/remotes/origin/*' },
+  ]
+  script.raw(`printf '%s' ${quoted(configText(entries))} >${quoted(template)}`)
+}
+
+function loginEntries({ repoUrl, correlationId, caFile, options }: Sources): readonly ConfigEntry[] {
+  const entries: ConfigEntry[] = [
+    { section: ['transfer'], key: 'bundleURI', value: 'true' },
+    { section: ['credential'], key: 'interactive', value: 'never' },
+  ]
+  if (correlationId !== undefined)
+    entries.push({ section: ['http'], key: 'extraHeader', value: `X-Gitaly-Correlation-ID: ${correlationId}` })
   const url = URL.parse(repoUrl)
-  if (url === null || !/^https?:$/.test(url.protocol)) return
-  if (caFile !== undefined) add(`http.${url.origin}.sslCAInfo`, caFile)
+  if (url === null || !/^https?:$/.test(url.protocol)) return entries
+  if (caFile !== undefined) entries.push({ section: ['http', url.origin], key: 'sslCAInfo', value: caFile })
   const login = url.username === '' ? '' : `${url.username}${url.password === '' ? '' : `:${url.password}`}@`
-  const withLogin = `${url.protocol}//${login}${url.host}/`
-  add(`url.${withLogin}.insteadOf`, `${url.origin}/`)
-  if (!options.forcesHttps) return
-  add(`url.${withLogin}.insteadOf`, `git@${url.hostname}:`)
-  add(`url.${withLogin}.insteadOf`, `ssh://git@${url.hostname}/`)
+  const section = ['url', `${url.protocol}//${login}${url.host}/`] as const
+  const replaced = [`${url.origin}/`, ...(options.forcesHttps ? [`git@${url.hostname}:`, `ssh://git@${url.hostname}/`] : [])]
+  return [...entries, ...replaced.map((value) => ({ section, key: 'insteadOf', value }))]
 }
 
 /** Returns the URL without its login. */
@@ -154,8 +173,13 @@ function checkOut(script: ShellScript, { sha, ref, options }: Sources): void {
   if (!options.skipsLfs) pullLfs(script)
 }
 
+/**
+ * Pulls files of LFS if there are any, because `git lfs pull` takes as long as all other commands together. It looks for the same attribute itself. A git before 2.42
+ * cannot, and ends with another code.
+ */
 function pullLfs(script: ShellScript): void {
-  script.when('git lfs version >/dev/null 2>&1', (then) => then.run('git', 'lfs', 'pull').raw("printf '\\n'"))
+  const hasFiles = `{ git ls-files --error-unmatch ':(attr:filter=lfs)' >/dev/null 2>&1; [ "$?" -ne 1 ]; }`
+  script.when(`${hasFiles} && git lfs version >/dev/null 2>&1`, (then) => then.run('git', 'lfs', 'pull').raw("printf '\\n'"))
 }
 
 function updateSubmodules(script: ShellScript, sources: Sources): void {
