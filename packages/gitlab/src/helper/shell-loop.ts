@@ -51,7 +51,15 @@ signal_all() {
     done
   done
 }
-until [ -p "$exchange/${FILES.commands}" ]; do sleep 0.05 2>/dev/null || sleep 1 2>/dev/null || :; done
+# Each look is a process, and where many jobs start at once the helper comes late. It gets the sources before it needs this shell.
+looks=0
+until [ -p "$exchange/${FILES.commands}" ]; do
+  looks=$((looks + 1))
+  pause=0.5
+  [ "$looks" -gt 8 ] || pause=0.2
+  [ "$looks" -gt 4 ] || pause=0.05
+  sleep "$pause" 2>/dev/null || sleep 1 2>/dev/null || :
+done
 # Open for reading and writing, the pipe has no end when the helper closes it, and loses nothing.
 exec 3<>"$exchange/${FILES.commands}"
 : >"$exchange/${FILES.ready}"
