@@ -11,7 +11,7 @@ import { PROGRAMS } from './programs.ts'
 const root = resolve(import.meta.dirname, '..')
 
 /** Programs that load most of their modules only for some of their commands. */
-const SPLIT: ReadonlySet<string> = new Set(['windlass'])
+const SPLIT: ReadonlySet<string> = new Set(['windlass', 'gitlab-helper'])
 
 /** Folders of files that a program serves, and their place beside the program. */
 const FOLDERS: Readonly<Record<string, string>> = {
@@ -127,5 +127,5 @@ if (import.meta.main) {
   const entry = Object.entries(PROGRAMS).find(([program]) => program === name)?.[1]
   if (name !== undefined && entry === undefined) throw new Error(`there is no program ${name}`)
   if (name === undefined || entry === undefined) await bundle(resolve(folder))
-  else await bundleProgram({ name, entry }, resolve(folder))
+  else await bundleProgram({ name, entry, isSplit: SPLIT.has(name) }, resolve(folder))
 }

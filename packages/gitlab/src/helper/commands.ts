@@ -1,17 +1,14 @@
-/** The commands of the helper, with the names and options of the original, so that its scripts can be read by whoever knows those. */
+/**
+ * The commands of the helper, with the names and options of the original, so that its scripts can be read by whoever knows those. Each loads what only it needs: the helper
+ * starts for every job, and most jobs use one command.
+ */
 import type { Readable, Writable } from 'node:stream'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Clock } from '@windlass/kit'
 import type { Wanted } from '../archive/select-files.ts'
 import type { ArtifactsCall } from '../artifacts/address.ts'
-import { archiveArtifacts } from '../artifacts/archive.ts'
-import { downloadArtifacts } from '../artifacts/download.ts'
-import { uploadArtifacts } from '../artifacts/upload.ts'
 import { parseGoDuration } from '../config/duration.ts'
-import { restoreCache, saveCache, type RestoreOptions } from '../cache/transfer-cache.ts'
-import { runAttached } from './run-attached.ts'
-import { accepts, runJob } from './run-job.ts'
-import { appendServiceLog } from './service-log.ts'
+import type { RestoreOptions } from '../cache/transfer-cache.ts'
 import type { Environment } from './transfer.ts'
 
 export interface CommandContext {
@@ -82,11 +79,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'run-job': {
     options: { program: text, exchange: text, attached: flag },
     async run(options, context) {
+      const { runJob } = await import('./run-job.ts')
       const { clock, signal } = context
       const folders = { programFolder: options.required('program'), exchangeFolder: options.required('exchange') }
       // What the helper writes belongs to whatever user the job runs as.
       process.umask(0)
-      if (options.isSet('attached')) return runAttached(folders, context)
+      if (options.isSet('attached')) {
+        const { runAttached } = await import('./run-attached.ts')
+        return runAttached(folders, context)
+      }
       await runJob({ ...folders, clock, signal })
       // The log has to be read before the pod ends.
       while (!signal.aborted) await clock.sleep(MINUTE_MS, signal).catch(() => undefined)
@@ -95,19 +96,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'health-check': {
     options: { port: list },
     async run(options, { clock, signal }) {
+      const { accepts } = await import('./run-job.ts')
       for (const port of options.list('port'))
         while (!signal.aborted && !(await accepts(Number(port)))) await clock.sleep(100, signal)
     },
   },
   'append-service-log': {
     options: { exchange: text, service: text, name: text },
-    run: (options, { input }) =>
-      appendServiceLog({
+    async run(options, { input }) {
+      const { appendServiceLog } = await import('./service-log.ts')
+      await appendServiceLog({
         exchangeFolder: options.required('exchange'),
         service: options.count('service', 0),
         name: options.required('name'),
         input,
-      }),
+      })
+    },
   },
   'artifacts-uploader': {
     options: {
@@ -123,8 +127,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       'artifact-format': text,
       'artifact-type': text,
     },
-    run: (options, context) =>
-      uploadArtifacts({
+    async run(options, context) {
+      const { uploadArtifacts } = await import('../artifacts/upload.ts')
+      await uploadArtifacts({
         ...wantedOf(options),
         ...artifactsOf(options, context),
         name: options.text('name'),
@@ -132,22 +137,28 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         format: options.text('artifact-format'),
         type: options.text('artifact-type'),
         timeoutMs: parseGoDuration(options.text('timeout')) ?? UPLOAD_MS,
-      }),
+      })
+    },
   },
   'artifacts-archiver': {
     options: { file: text, path: list, exclude: list, untracked: flag },
-    run: (options, { folder, env, output }) =>
-      archiveArtifacts({
+    async run(options, { folder, env, output }) {
+      const { archiveArtifacts } = await import('../artifacts/archive.ts')
+      await archiveArtifacts({
         ...wantedOf(options),
         file: options.required('file'),
         folder,
         env,
         say: (line) => void output.write(`${line}\n`),
-      }),
+      })
+    },
   },
   'artifacts-downloader': {
     options: { url: text, token: text, id: text },
-    run: (options, context) => downloadArtifacts(artifactsOf(options, context)),
+    async run(options, context) {
+      const { downloadArtifacts } = await import('../artifacts/download.ts')
+      await downloadArtifacts(artifactsOf(options, context))
+    },
   },
   'cache-archiver': {
     options: {
@@ -160,17 +171,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       url: text,
       header: list,
     },
-    run: (options, context) =>
-      saveCache({
+    async run(options, context) {
+      const { saveCache } = await import('../cache/transfer-cache.ts')
+      await saveCache({
         ...wantedOf(options),
         ...cacheOf(options, context),
         headers: options.list('header'),
         maxBytes: options.count('max-uploaded-archive-size', 0),
-      }),
+      })
+    },
   },
   'cache-extractor': {
     options: { file: text, timeout: text, url: text },
-    run: (options, context) => restoreCache(cacheOf(options, context)),
+    async run(options, context) {
+      const { restoreCache } = await import('../cache/transfer-cache.ts')
+      await restoreCache(cacheOf(options, context))
+    },
   },
 }
 
