@@ -22,6 +22,8 @@ interface Scene {
   /** Runs the stage. */
   get(sha: string, more?: Partial<Sources>, options?: Partial<GitOptions>): Promise<Ended>
   file(path: string): string
+  /** Puts a program in front of those of the machine. */
+  addProgram(name: string, script: string): void
 }
 
 interface Ended {
@@ -74,7 +76,8 @@ async function openScene(): Promise<Scene> {
     rmSync(root, { recursive: true, force: true })
   })
   const home = join(root, 'home')
-  mkdirSync(home)
+  const programs = join(root, 'programs')
+  for (const folder of [home, programs]) mkdirSync(folder)
   const project = join(root, 'builds', 'acme', 'app')
   const url = `${server.url.replace('http://', `http://gitlab-ci-token:${TOKEN}@`)}/acme/app.git`
   return {
@@ -101,7 +104,12 @@ async function openScene(): Promise<Scene> {
         after: [],
         ...more,
       })
-      const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1', GIT_ALLOW_PROTOCOL: 'http:file' }
+      const env = {
+        PATH: `${programs}:${process.env['PATH']}`,
+        HOME: home,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_ALLOW_PROTOCOL: 'http:file',
+      }
       const file = join(root, 'stage')
       writeFileSync(file, script.text())
       const shell = spawn('dash', ['-c', 'exec dash stage 2>&1'], { env, cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -110,6 +118,7 @@ async function openScene(): Promise<Scene> {
       return { code, out }
     },
     file: (path) => readFileSync(join(project, path), 'utf8'),
+    addProgram: (name, script) => writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 }),
   }
 }
 
@@ -228,6 +237,38 @@ test('submodules come as the strategy says, with the login of the job (G036)', a
   const forced = await scene.get(sha, {}, { submodules: 'normal', forcesHttps: true, submoduleDepth: 0, strategy: 'clone' })
   expect(forced).toMatchObject({ code: 0, out: expect.stringContaining('Updating/initializing submodules...') })
   expect(scene.file('library/lib.txt')).toBe('library')
+})
+
+test('files of LFS are pulled if the repository has any, and no process of LFS starts otherwise', async () => {
+  const scene = await openScene()
+  const calls = join(scene.root, 'calls')
+  writeFileSync(calls, '')
+  // A filter without capabilities (gitattributes(5), "Long Running Filter Process").
+  const filter = String.raw`printf '0016git-filter-server\n000eversion=2\n00000000'; cat >/dev/null`
+  scene.addProgram('git-lfs', `echo "$1" >>${calls}; case "$1" in filter-process) ${filter} ;; esac`)
+  expect(await scene.get(scene.commit({ 'a.txt': 'one', 'sub/.gitattributes': '*.psd filter=lfs\n' }))).toMatchObject({ code: 0 })
+  expect(readFileSync(calls, 'utf8')).toBe('')
+  const sha = scene.commit({ 'sub/large.psd': 'pointer' })
+  expect(await scene.get(sha)).toMatchObject({ code: 0 })
+  expect(readFileSync(calls, 'utf8')).toContain('pull')
+  writeFileSync(calls, '')
+  expect(await scene.get(sha, {}, { skipsLfs: true })).toMatchObject({ code: 0 })
+  expect(readFileSync(calls, 'utf8')).not.toContain('pull')
+})
+
+test('a repository of an earlier job that keeps its configuration gets the address and the login of this one (G040)', async () => {
+  const scene = await openScene()
+  const folder = join(scene.root, 'builds/acme/app')
+  mkdirSync(folder, { recursive: true })
+  git(folder, 'init', '--quiet')
+  git(folder, 'remote', 'add', 'origin', 'http://127.0.0.1:1/gone.git')
+  const sha = scene.commit({ 'a.txt': 'one' })
+  const kept = await scene.get(sha, { cleansConfig: false })
+  expect(kept).toMatchObject({ code: 0, out: expect.not.stringContaining('Created fresh repository.') })
+  expect(scene.file('a.txt')).toBe('one')
+  git(folder, 'remote', 'remove', 'origin')
+  expect(await scene.get(sha, { cleansConfig: false })).toMatchObject({ code: 0 })
+  expect(scene.file('.git/config').match(/path = /g)).toHaveLength(1)
 })
 
 test('hooks run around the sources, and not without them (G039)', async () => {
