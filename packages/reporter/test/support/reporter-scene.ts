@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { gunzipSync } from 'node:zlib'
 import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
 import { openKube, type Kube, type KubeObject } from '@windlass/kube'
@@ -28,24 +29,30 @@ export interface Line {
   close(): void
 }
 
-/** Passes bodies on to the server. */
+/** Passes bodies on to the server. A reporter that stops leaves calls unfinished. */
 async function openLine(target: string): Promise<Line> {
   const bodies: SentBody[] = []
   const failing = { times: 0, status: 500 }
-  const server = http.createServer(async (request, response) => {
+  const answer = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {
     const body = Buffer.concat((await request.toArray()) as Buffer[])
     if (failing.times > 0) {
       failing.times -= 1
-      return void response.writeHead(failing.status).end('failed')
+      response.writeHead(failing.status).end('failed')
+      return
     }
     // The reporter sends JSON in gzip, and the test looks at it as the wire has it.
     bodies.push(JSON.parse(gunzipSync(body).toString()) as SentBody)
-    const headers = request.headers as Record<string, string>
-    const passed = http.request(new URL(request.url ?? '', target), { method: request.method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 0, answer.headers)
-      answer.pipe(response)
-    })
-    return void passed.end(body)
+    const { method, headers } = request
+    const passed = http.request(new URL(request.url ?? '', target), { method, headers, agent: false })
+    // Also after the head of the response.
+    passed.on('error', () => response.destroy())
+    passed.end(body)
+    const [answered] = (await once(passed, 'response')) as [http.IncomingMessage]
+    response.writeHead(answered.statusCode ?? 0, answered.headers)
+    await pipeline(answered, response)
+  }
+  const server = http.createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
