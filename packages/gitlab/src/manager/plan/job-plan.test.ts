@@ -3,9 +3,10 @@ import { expect, test } from 'vitest'
 import { readConfigText } from '../../config/read.ts'
 import { Job } from '../../job/payload.ts'
 import { planJob, type JobPlan } from './job-plan.ts'
+import type { JobPlanOptions } from './plan-options.ts'
 
 /** Plans a job with lines of `[[runners]]`. */
-function planOf(lines: string, job: object = {}): JobPlan {
+function planOf(lines: string, job: object = {}, more: Partial<JobPlanOptions> = {}): JobPlan {
   const { config } = readConfigText(
     `[[runners]]\nname = "shop"\nurl = "https://gitlab.test"\ntoken = "glrt-t1_AbCdEfGhIjKl"\nexecutor = "kubernetes"\n${lines}`,
   )
@@ -37,6 +38,7 @@ function planOf(lines: string, job: object = {}): JobPlan {
     unique: 'x1y2z3a4',
     tls: {},
     now: 0,
+    ...more,
   })
 }
 
@@ -63,6 +65,18 @@ test('the record of a job with another namespace than its manager names it', () 
   const own = planOf('[runners.kubernetes]\nnamespace_per_job = true\nnamespace_overwrite_allowed = ".*"\n', { variables })
   expect(own).toMatchObject({ namespace: 'ci-job-7', record: { namespace: 'ci-job-7', ownsNamespace: true } })
   expect(introOf(own)).not.toContain('overwritten')
+})
+
+test('a job with terminals may wait for one: its helper, its record and the life of its pod know how long', () => {
+  const flags = 'feature_flags = { FF_USE_POD_ACTIVE_DEADLINE_SECONDS = true }\n'
+  const plan = planOf(flags, {}, { terminalS: 90 })
+  expect(plan.program(() => undefined)).toMatchObject({ timeoutMs: 60_000, terminalMs: 90_000 })
+  expect(plan.record).toMatchObject({ timeoutS: 60, terminalS: 90 })
+  expect(plan.render(0, [])).toMatchObject({ spec: { activeDeadlineSeconds: 60 + 900 + 90 } })
+  const without = planOf(flags)
+  expect(without.program(() => undefined)).not.toHaveProperty('terminalMs')
+  expect(without.record).not.toHaveProperty('terminalS')
+  expect(without.render(0, [])).toMatchObject({ spec: { activeDeadlineSeconds: 60 + 900 } })
 })
 
 test('the first lines of a trace say who runs the job where, and which variables changed it', () => {
