@@ -5,7 +5,7 @@ import type { ApiClient } from '../client.ts'
 import { fromBase64, toBase64 } from './base64.ts'
 
 export interface KeySenderOptions {
-  readonly client: ApiClient
+  readonly client: Pick<ApiClient, 'debug'>
   readonly buildId: string
   readonly terminal: string
   /** Number of the last input that the server has: `inputSeq` of the record. */

@@ -1,5 +1,5 @@
 /** The client of `/v1` that every screen uses. */
-import { openClient, type ApiClient } from '@windlass/client'
+import { openPageClient, type PageClient } from '@windlass/client/page'
 import { pageTransport } from './transport.ts'
 
-export const client: ApiClient = openClient({ url: location.origin, transport: pageTransport })
+export const client: PageClient = openPageClient({ url: location.origin, transport: pageTransport })
