@@ -230,6 +230,22 @@ test('callers that leave while they send, or while a forge is silent, are no bug
   expect(scene.lines.filter((line) => line.includes('"bug"'))).toEqual([])
 })
 
+test('a connection without a request is closed at the end, and the end does not wait for it to be late', async () => {
+  const forge = await listen((_, response) => sendJson(response, { login: 'ann' }))
+  await using parts = await openParts(forge.url)
+  const silent = connect(parts.scene.proxy.port, '127.0.0.1')
+  // Node answers a request that is late with 408.
+  let answered = ''
+  silent.on('data', (chunk) => (answered += String(chunk)))
+  await once(silent, 'connect')
+  // Sent on a later connection, so the server has accepted the silent one.
+  expect((await parts.call('GET', '')).status).toBe(200)
+  const closed = once(silent, 'close')
+  await parts.scene.restart()
+  await closed
+  expect(answered).toBe('')
+})
+
 test('an integration whose removal was cut off is removed with its tokens by the next call', async () => {
   const forge = await listen((_, response) => sendJson(response, { login: 'ann' }))
   await using parts = await openParts(forge.url)
