@@ -1,8 +1,7 @@
 /** The HTTP server of an app-proxy: probes, CORS, who calls, limits, validation and problems. */
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { fault, hasCode, isAbort, isFault, type Fault, type Logger } from '@windlass/kit'
+import { fault, hasCode, isAbort, isFault, watchUnused, type Fault, type Logger } from '@windlass/kit'
 import type { Access } from '../access/access.ts'
 import { requireRight, requireWriting, tokenOf, type Caller } from '../access/caller.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
@@ -65,24 +64,9 @@ export function openHttp(options: HttpOptions): FastifyInstance {
     })
   }
   for (const route of options.routes) addRoute(server, route, options)
-  closeUnused(server)
+  const closeUnused = watchUnused(server.server, { hasUpgrades: false })
+  server.addHook('preClose', async () => closeUnused())
   return server
-}
-
-/**
- * Closes connections that have sent no request when the server closes. Node counts them as active: it would wait until their first request is late, which
- * is more than a minute.
- */
-function closeUnused(server: FastifyInstance): void {
-  const unused = new Set<Socket>()
-  server.server.on('connection', (socket) => {
-    unused.add(socket)
-    socket.once('close', () => unused.delete(socket))
-  })
-  server.server.on('request', ({ socket }) => unused.delete(socket))
-  server.addHook('preClose', async () => {
-    for (const socket of unused) socket.destroy()
-  })
 }
 
 function addRoute(server: FastifyInstance, route: Route, { access, closing, log }: HttpOptions): void {

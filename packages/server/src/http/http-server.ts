@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { fault, isFault, sha256 } from '@windlass/kit'
+import { fault, isFault, sha256, watchUnused } from '@windlass/kit'
 import type { App } from '../app.ts'
 import { auditCall, recordFailure } from '../audit/record.ts'
 import { noteBreak } from '../builds/engine/hearing.ts'
@@ -65,6 +65,8 @@ export function openHttp(app: App, options: HttpOptions): FastifyInstance {
   addAssets(server, [...(options.assets ?? []), ...(page?.assets ?? [])])
   const { trustedProxies = [] } = options
   const trust = proxyAddr.compile([...trustedProxies])
+  const closeUnused = watchUnused(server.server, { hasUpgrades: true })
+  server.addHook('preClose', async () => closeUnused())
   serveLogSocket(app, server.server, (request) => proxyAddr(request, trust))
   return server
 }
