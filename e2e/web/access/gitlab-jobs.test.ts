@@ -24,6 +24,10 @@ test('the room appears with the first report of a manager, and the screen before
   await page.goto('/gitlab-jobs')
   await page.getByText('No manager of GitLab runners has reported a job yet.').waitFor()
   await page.getByText('windlass create key gitlab-runner --role maintainer --scope gitlab-report:write').waitFor()
+  const size = page.viewportSize() ?? { width: 1280, height: 800 }
+  await page.setViewportSize({ ...size, width: 360 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 'scrolls sideways').toBe(0)
+  await page.setViewportSize(size)
   const room = page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'GitLab jobs' })
   expect(await room.count()).toBe(0)
   await live(page)
