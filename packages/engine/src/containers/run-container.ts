@@ -3,6 +3,7 @@ import { fault, type Clock } from '@windlass/kit'
 import { isTransientStart, type Attachment, type ContainerSpec } from '../docker/containers.ts'
 import type { OutputPart } from '../docker/demux.ts'
 import type { Docker } from '../docker/docker.ts'
+import type { Greeting } from './greeting.ts'
 import { passOn } from './pass-on.ts'
 import type { StepUsage, UsageMeter } from './usage.ts'
 
@@ -17,6 +18,8 @@ export interface ContainerRun {
   readonly graceMs: number
   /** Written to standard input, which is closed afterwards. */
   readonly input?: Uint8Array | undefined
+  /** The script greets, and waits for a line on standard input. It is one for each container. */
+  readonly greeting?: (() => Greeting) | undefined
   /** Measures the resource usage of the container. */
   readonly meter?: UsageMeter | undefined
   /** Called when the container is created and not started. */
@@ -37,6 +40,8 @@ export interface ContainerEnd {
 const LAST_OUTPUT_MS = 5_000
 /** How long to wait for the exit code after the end of the output before inspecting the container. Milliseconds. */
 const EXIT_NEWS_MS = 1_000
+/** How long to wait for the greeting of a script before it is let go on. Milliseconds. */
+const GREETING_MS = 10_000
 /** How long to wait after KILL. A process may hang in the kernel. Milliseconds. */
 const KILL_MS = 30_000
 
@@ -69,6 +74,7 @@ async function runOnce(run: ContainerRun, created: (id: string) => void): Promis
     signal.throwIfAborted()
     await docker.startContainer(id, { tries: 1 })
     if (run.input !== undefined) running.attachment.input.end(run.input)
+    if (running.greeting !== undefined) void answer(run, running, running.greeting)
     using _watched = run.meter?.watch(id)
     return await awaitExit(run, running)
   } finally {
@@ -79,15 +85,23 @@ async function runOnce(run: ContainerRun, created: (id: string) => void): Promis
 /** Attaches to a created container and watches for its exit. */
 async function attach(run: ContainerRun, { id, ended }: { id: string; ended: AbortSignal }): Promise<Running> {
   const { docker, signal } = run
-  const opened = Promise.all([
-    docker.attachContainer(id, { stdin: run.input !== undefined, signal: ended }),
-    docker.watchExit(id, ended),
-  ])
+  const opened = Promise.all([docker.attachContainer(id, { stdin: run.spec.stdin, signal: ended }), docker.watchExit(id, ended)])
   const [attachment, { exited }] = await unlessAborted(opened, signal)
   exited.catch(() => undefined)
-  const pumped = pump(id, attachment, run)
+  const greeting = run.greeting?.()
+  const pumped = pump({ id, attachment, greeting }, run)
   pumped.catch(() => undefined)
-  return { id, attachment, exited, pumped }
+  return { id, attachment, greeting, exited, pumped }
+}
+
+/** Lets a script go on that has greeted, or has had the time to. */
+async function answer({ clock }: ContainerRun, { attachment, pumped }: Running, greeting: Greeting): Promise<void> {
+  const over = new AbortController()
+  const late = clock.sleep(GREETING_MS, over.signal).catch(() => undefined)
+  await Promise.race([greeting.heard, pumped.catch(() => undefined), late])
+  over.abort()
+  // The connection stays open in both directions, because proxies close it at the end of one.
+  if (!attachment.input.destroyed) attachment.input.write('\n')
 }
 
 /** Resolves like `work`, or rejects with the reason of the signal once it is aborted. */
@@ -117,15 +131,21 @@ class Ending {
   }
 }
 
-function pump(id: string, attachment: Attachment, { docker, clock, onOutput, signal }: ContainerRun): Promise<void> {
-  const write = (parts: readonly OutputPart[]): Promise<void> =>
-    onOutput(parts, signal.aborted ? AbortSignal.timeout(LAST_OUTPUT_MS) : signal)
+function pump(
+  { id, attachment, greeting }: Pick<Running, 'id' | 'attachment' | 'greeting'>,
+  { docker, clock, onOutput, signal }: ContainerRun,
+): Promise<void> {
+  async function write(parts: readonly OutputPart[]): Promise<void> {
+    const own = greeting?.strip(parts) ?? parts
+    if (own.length > 0) await onOutput(own, signal.aborted ? AbortSignal.timeout(LAST_OUTPUT_MS) : signal)
+  }
   return passOn({ docker, clock, id, attachment, write })
 }
 
 interface Running {
   readonly id: string
   readonly attachment: Attachment
+  readonly greeting: Greeting | undefined
   readonly exited: Promise<number>
   readonly pumped: Promise<void>
 }

@@ -5,6 +5,7 @@ import { addCleanup, type StepRun } from '../attempt/context.ts'
 import { archive } from '../attempt/workspace.ts'
 import { readExports } from '../containers/exports.ts'
 import { metaMount, readOutputs } from '../containers/meta.ts'
+import { GREET, Greeting } from '../containers/greeting.ts'
 import { exitOutcome, missingShell, toStepFailure } from '../containers/failures.ts'
 import { toMounts } from '../containers/mounts.ts'
 import { runContainer, type ContainerEnd } from '../containers/run-container.ts'
@@ -111,6 +112,7 @@ function start(
       signal,
       graceMs: input.limits.stopGraceMs,
       meter,
+      ...(spec.stdin && { greeting: () => new Greeting() }),
       onOutput: (parts, until) => output.write(parts, until),
       async onCreated(id) {
         if (isLong(script))
@@ -150,7 +152,8 @@ function toSpec({ context, step, action }: StepRun<ResolvedFreestyle>, parts: Sp
     labels: attemptLabels(context.input, step.name),
     mounts: [...context.workspace.mounts, ...(context.input.userAccess ? [socket] : []), ...parts.mounts],
     network: parts.network,
-    stdin: false,
+    // Only for the greeting of the script. An image that runs its own program gets no standard input.
+    stdin: action.commands !== undefined,
   }
 }
 
@@ -162,9 +165,9 @@ function programOf(action: ResolvedFreestyle): Pick<ContainerSpec, 'entrypoint' 
   return { entrypoint: [action.shell], command, init: true }
 }
 
-/** Returns the commands as one script that stops at the first failure. */
+/** Returns the commands as one script that stops at the first failure. What is before them is one line, which shells count in their messages. */
 function scriptOf(action: ResolvedFreestyle): string | undefined {
-  return action.commands === undefined ? undefined : ['set -e', ...action.commands].join('\n')
+  return action.commands === undefined ? undefined : [`${GREET}; set -e`, ...action.commands].join('\n')
 }
 
 function isLong(script: string | undefined): boolean {

@@ -20,7 +20,11 @@ export function fakeDocker(answers: Readonly<Record<string, unknown>>): Docker {
     createVolume: async (name: string) => ({ name, mountpoint: `/var/lib/docker/volumes/${name}/_data`, labels: {} }),
     createContainer: async () => `container-${++containers}`,
     inspectContainer: async () => ({ isRunning: true, exitCode: 0, oomKilled: false, error: '', memoryLimit: 0 }),
-    attachContainer: async () => ({ output: Readable.from([]), input: { end: () => undefined }, close: () => undefined }),
+    attachContainer: async () => ({
+      output: Readable.from([]),
+      input: { end: () => undefined, write: () => true },
+      close: () => undefined,
+    }),
     watchExit: async () => ({ exited: Promise.resolve(0) }),
     ...answers,
   }
