@@ -1,7 +1,10 @@
 /** The server of terminals with real clients. A shell of this machine stands in for that of a pod. */
 import { spawn } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { get } from 'node:https'
+import { connect as connectPlain } from 'node:net'
+import { connect } from 'node:tls'
 import { systemClock } from '@windlass/kit'
 import { expect, onTestFinished, test } from 'vitest'
 import { keptLog } from '../../../../e2e/gitlab/support/coordinator-pair.ts'
@@ -176,6 +179,27 @@ test('a manager that drains lets the job end and refuses other terminals; one th
   expect(client.output).toContain('The runner stops.')
   expect(terminal.counts.closed).toBe(1)
   await expect(openTerminal(session.offer)).rejects.toThrow(/ECONNREFUSED/)
+})
+
+test('a server that stops waits neither for refused upgrades nor for connections without a request', async () => {
+  const { server, session } = await openScene()
+  const { url, certificate } = session.offer
+  const address = { host: '127.0.0.1', port: Number(new URL(url).port) }
+  const refused = connect({ ...address, ca: certificate })
+  const silent = connectPlain(address)
+  for (const socket of [refused, silent]) {
+    socket.on('error', () => undefined)
+    onTestFinished(() => void socket.destroy())
+  }
+  await once(silent, 'connect')
+  // Nothing reads the answer, so the client does not see that the server has ended.
+  const answered = once(refused, 'readable')
+  refused.write(`GET ${new URL(url).pathname}/exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  await answered
+  const left = once(silent, 'close')
+  silent.resume()
+  await server.close()
+  await left
 })
 
 test('a shell that cannot be opened is told to the user, and its cause is in the log; tokens are not', async () => {

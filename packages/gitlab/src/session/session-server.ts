@@ -1,8 +1,9 @@
 /** The server of `[session_server]`: GitLab opens terminals of jobs here, over a WebSocket with TLS. */
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { fault, type Clock, type Logger } from '@windlass/kit'
+import { fault, refuseUpgrade, type Clock, type Logger } from '@windlass/kit'
 import { selfSignedServer } from '@windlass/manifests'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { SessionSettings } from '../config/session-server.ts'
@@ -78,13 +79,19 @@ class Sessions implements SessionServer {
     perMessageDeflate: false,
     handleProtocols: (_, { headers }) => chooseSubprotocol(headers['sec-websocket-protocol']) ?? false,
   })
-  /** Connections in progress. These promises never reject. */
+  /** Connections to the port, also those that have sent no request, and those of upgrades. */
+  readonly #connections = new Set<Socket>()
+  /** Terminals in progress. These promises never reject. */
   readonly #serving = new Set<Promise<void>>()
 
   constructor(options: SessionServerOptions & { readonly server: Server; readonly certificate: string }) {
     this.#options = options
     const { server, log } = options
     server.on('error', (error) => log.warn({ err: error }, 'the server of terminals has a problem'))
+    server.on('connection', (socket: Socket) => {
+      this.#connections.add(socket)
+      socket.once('close', () => this.#connections.delete(socket))
+    })
     server.on('request', (request, response) => this.#answer(request, response))
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head))
   }
@@ -121,7 +128,8 @@ class Sessions implements SessionServer {
     await Promise.race([over, clock.sleep(CLOSE_MS, done.signal).catch(() => undefined)])
     done.abort()
     for (const socket of this.#sockets.clients) socket.terminate()
-    server.closeAllConnections()
+    // Node knows neither connections that are still in their TLS handshake nor those of upgrades, but waits for them.
+    for (const socket of this.#connections) socket.destroy()
     await closed
   }
 
@@ -147,11 +155,11 @@ class Sessions implements SessionServer {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
     const found = this.#find(request)
-    if (typeof found === 'number') return refuse(socket, found)
+    if (typeof found === 'number') return refuseUpgrade(socket, found)
     const refusal = this.#stop.signal.aborted ? 503 : found.refusal()
-    if (refusal !== undefined) return refuse(socket, refusal)
+    if (refusal !== undefined) return refuseUpgrade(socket, refusal)
     const subprotocol = chooseSubprotocol(request.headers['sec-websocket-protocol'])
-    if (subprotocol === undefined) return refuse(socket, 400)
+    if (subprotocol === undefined) return refuseUpgrade(socket, 400)
     this.#sockets.handleUpgrade(request, socket, head, (client) => this.#serve(found, client, subprotocol))
   }
 
@@ -166,8 +174,4 @@ class Sessions implements SessionServer {
       .finally(() => this.#serving.delete(served))
     this.#serving.add(served)
   }
-}
-
-function refuse(socket: Duplex, status: number): void {
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }

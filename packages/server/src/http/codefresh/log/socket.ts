@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { fault, isFault, newId } from '@windlass/kit'
+import { fault, isFault, newId, refuseUpgrade } from '@windlass/kit'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import type { App } from '../../../app.ts'
 import { answerFrame, helloFrame, PONG, readFrame, valueFrame, type ClientFrame } from './frames.ts'
@@ -50,10 +50,7 @@ export function serveLogSocket(app: App, server: Server, addressOf: (request: In
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
     const address = addressOf(request)
-    if (app.closing.aborted || isFull(address)) {
-      socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-      return
-    }
+    if (app.closing.aborted || isFull(address)) return refuseUpgrade(socket, 503)
     sockets.handleUpgrade(request, socket, head, (client) => {
       const connection = new LogConnection(app, client, () => strangers.delete(connection))
       strangers.set(connection, address)
