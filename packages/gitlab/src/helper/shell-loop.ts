@@ -19,8 +19,6 @@ export const FILES = {
   serviceEnd: (service: number): string => `service-${service}`,
   /** Exists once the job was canceled. */
   canceled: 'canceled',
-  /** Exists while a user has a terminal, which the end of the job waits for. */
-  terminal: 'terminal',
   /** Process ID of the shell of a terminal, with a line feed. */
   terminalShell: (terminal: number): string => `terminal-shell-${terminal}`,
 } as const

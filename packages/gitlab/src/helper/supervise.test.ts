@@ -217,9 +217,9 @@ test('frames are read whole, from any cut of the log', () => {
 
 test('a job whose stages have ended waits for its terminal, keeps its result, and ends when the terminal is closed', async () => {
   const scene = openScene()
-  const mark = join(scene.folder, 'exchange', FILES.terminal)
+  const mark = join(scene.folder, 'terminal-open')
   writeFileSync(mark, '')
-  const running = scene.run([{ name: 'step_script', script: 'exit 3' }], { terminalMs: 600_000 })
+  const running = scene.run([{ name: 'step_script', script: 'exit 3' }], { terminalMs: 600_000, terminalMark: mark })
   const said = (): string =>
     Buffer.concat(scene.frames().flatMap(({ kind, bytes }) => (kind === 'executor' ? [bytes] : []))).toString()
   await expect.poll(said).toBe('A terminal is open. The job ends when it is closed, at the latest after 600 s.\n')
@@ -236,9 +236,10 @@ test.each([
   { what: 'the job has no terminals', terminalMs: undefined, text: '' },
 ])('a job does not wait for its terminal when $what', async ({ terminalMs, text }) => {
   const scene = openScene()
-  writeFileSync(join(scene.folder, 'exchange', FILES.terminal), '')
+  const mark = join(scene.folder, 'terminal-open')
+  writeFileSync(mark, '')
   const canceled = new AbortController()
-  const running = scene.run([{ script: 'true' }], { terminalMs, canceled: canceled.signal })
+  const running = scene.run([{ script: 'true' }], { terminalMs, terminalMark: mark, canceled: canceled.signal })
   const lines = (): string =>
     Buffer.concat(scene.frames().flatMap(({ kind, bytes }) => (kind === 'executor' ? [bytes] : []))).toString()
   if (text.includes('canceled')) {

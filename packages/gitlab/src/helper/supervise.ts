@@ -21,7 +21,7 @@ import { defined, type Clock } from '@windlass/kit'
 import type { Stage } from '../job/stage.ts'
 import type { JobLog } from './job-log.ts'
 import { FILES } from './shell-loop.ts'
-import { waitForTerminal } from './wait-for-terminal.ts'
+import { TERMINAL_MARK, waitForTerminal } from './wait-for-terminal.ts'
 
 export interface SupervisorOptions {
   readonly stages: readonly Stage[]
@@ -38,6 +38,8 @@ export interface SupervisorOptions {
   readonly canceled: AbortSignal
   /** Longest time for which the end of the job waits for a terminal. Milliseconds. Default: the job has no terminals. */
   readonly terminalMs?: number | undefined
+  /** Path of the mark of an open terminal, overridden in tests. */
+  readonly terminalMark?: string
 }
 
 export type JobResult =
@@ -81,7 +83,8 @@ export async function superviseJob(options: SupervisorOptions): Promise<JobResul
     if (stage.isFatal || ended.why !== undefined) result = failureOf(stage, ended, ownMs)
   }
   output.rest()
-  if (options.terminalMs !== undefined) await waitForTerminal({ ...options, timeoutMs: options.terminalMs })
+  const { terminalMs, terminalMark: mark = TERMINAL_MARK } = options
+  if (terminalMs !== undefined) await waitForTerminal({ ...options, mark, timeoutMs: terminalMs })
   log.control({ type: 'end', result })
   commands.send('end')
   await waitForLoop(options)

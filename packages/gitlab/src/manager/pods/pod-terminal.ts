@@ -1,10 +1,11 @@
 /**
- * The terminal of a job in its pod: a shell in the build container. A file in the exchange folder tells the helper that the end of the job has to wait. The manager creates
- * and removes it in the helper, because the image of a job need not have programs for it.
+ * The terminal of a job in its pod: a shell in the build container. A file in the helper tells it that the end of the job has to wait. The manager creates and removes the
+ * file by commands in the helper, because neither the job nor its image must matter for it.
  */
-import type { Clock, Logger } from '@windlass/kit'
+import { fault, type Clock, type Logger } from '@windlass/kit'
 import type { Execution, Kube, ObjectRef, TerminalSize } from '@windlass/kube'
 import { FILES, SHELLS } from '../../helper/shell-loop.ts'
+import { TERMINAL_MARK } from '../../helper/wait-for-terminal.ts'
 import { EXCHANGE_FOLDER } from '../../pod/containers.ts'
 import type { Shell, Terminal } from '../../session/terminal.ts'
 import { runInHelper } from './helper-command.ts'
@@ -19,7 +20,8 @@ export interface PodTerminalOptions {
   readonly over: AbortSignal
 }
 
-const MARK = `${EXCHANGE_FOLDER}/${FILES.terminal}`
+/** Tries to change the mark, which take about half a minute. */
+const MARK_TRIES = 8
 
 /** GitLab has no message for the size of its screen. Without one, programs with a full screen do not work. */
 const SIZE: TerminalSize = { columns: 80, rows: 24 }
@@ -50,10 +52,13 @@ export function openPodTerminal(options: PodTerminalOptions): Terminal {
   let count = 0
   let open = 0
 
-  function mark(isOpen: boolean): Promise<unknown> {
-    const command = isOpen ? ['touch', MARK] : ['rm', '-f', MARK]
-    last = last.then(() => runInHelper({ ...options, what: 'mark the terminal of the job', command, signal: over }))
-    return last
+  /** Resolves to whether the mark is as wanted. */
+  function mark(isOpen: boolean): Promise<boolean> {
+    const command = isOpen ? ['touch', TERMINAL_MARK] : ['rm', '-rf', TERMINAL_MARK]
+    const what = 'mark the terminal of the job'
+    const marked = last.then(() => runInHelper({ ...options, what, command, tries: MARK_TRIES, signal: over }))
+    last = marked
+    return marked
   }
 
   /** Lets the job end if no other shell is open. */
@@ -105,14 +110,16 @@ export function openPodTerminal(options: PodTerminalOptions): Terminal {
       open += 1
       const stop = new AbortController()
       try {
-        await mark(true)
+        const isMarked = await mark(true)
         signal.throwIfAborted()
+        if (!isMarked) throw fault('unavailable', { message: 'The helper of the job does not mark its terminal.' })
         const until = AbortSignal.any([over, stop.signal])
         const execution = await kube.exec(pod, { container: 'build', command, stdin: true, tty: true, signal: until })
         execution.resize(SIZE)
         return shellOf(execution, endWith, stop)
       } catch (error) {
-        await unmark()
+        // The user does not wait for it.
+        void unmark()
         throw error
       }
     },
