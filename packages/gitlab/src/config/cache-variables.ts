@@ -34,6 +34,10 @@ const VARIABLES: Readonly<Record<string, readonly [table: string, key: string, t
   CACHE_AZURE_STORAGE_DOMAIN: ['azure', 'StorageDomain', 'text'],
 }
 
+/** Booleans as `strconv.ParseBool` of Go reads them, which reads those of the original. */
+const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
+
 /** Returns the keys of `[runners.cache]` that variables set; empty variables set none. Throws `variable-invalid`. */
 export function cacheFromVariables(env: Readonly<Record<string, string | undefined>>): TomlTable {
   const cache: TomlTable = {}
@@ -50,7 +54,11 @@ export function cacheFromVariables(env: Readonly<Record<string, string | undefin
 
 function valueOf(name: string, text: string, type: 'text' | 'boolean' | 'count'): TomlValue {
   if (type === 'text') return text
-  if (type === 'boolean') return text === 'true' || text === '1'
+  if (type === 'boolean') {
+    if (TRUE.has(text)) return true
+    if (FALSE.has(text)) return false
+    throw fault('variable-invalid', { message: `${name} must be "true" or "false", not "${text}".`, hint: `Correct ${name}.` })
+  }
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw fault('variable-invalid', { message: `${name} must be a whole number, not "${text}".` })
+  throw fault('variable-invalid', { message: `${name} must be a whole number, not "${text}".`, hint: `Correct ${name}.` })
 }
