@@ -173,13 +173,21 @@ function checkOut(script: ShellScript, { sha, ref, options }: Sources): void {
   if (!options.skipsLfs) pullLfs(script)
 }
 
+/** Addresses in the first line of the pointers of LFS, also of its former names ("Git LFS Specification"). */
+const LFS_FORMATS = ['://git-lfs.github.com/spec/v', '://hawser.github.com/spec/v', '://git-media.io/v/']
+
 /**
- * Pulls files of LFS if there are any, because `git lfs pull` takes as long as all other commands together. It looks for the same attribute itself. A git before 2.42
- * cannot, and ends with another code.
+ * Pulls files of LFS if there are any, because `git lfs pull` takes as long as all other commands together. It pulls files with the attribute, and before its version
+ * 3.6 other pointers as well. So without files that have the attribute, the files are searched for pointers, also those that git takes for binary ones.
  */
 function pullLfs(script: ShellScript): void {
-  const hasFiles = `{ git ls-files --error-unmatch ':(attr:filter=lfs)' >/dev/null 2>&1; [ "$?" -ne 1 ]; }`
-  script.when(`${hasFiles} && git lfs version >/dev/null 2>&1`, (then) => then.run('git', 'lfs', 'pull').raw("printf '\\n'"))
+  const hasAttribute = "git ls-files --error-unmatch ':(attr:filter=lfs)' >/dev/null 2>&1"
+  const formats = LFS_FORMATS.map((format) => `-e ${quoted(format)}`).join(' ')
+  // Other codes than 1 are errors, and then LFS decides.
+  const hasPointer = `{ git grep -q -a -F ${formats} >/dev/null 2>&1; [ "$?" -ne 1 ]; }`
+  script.when(`{ ${hasAttribute} || ${hasPointer}; } && git lfs version >/dev/null 2>&1`, (then) =>
+    then.run('git', 'lfs', 'pull').raw("printf '\\n'"),
+  )
 }
 
 function updateSubmodules(script: ShellScript, sources: Sources): void {
