@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { fault, type Clock } from '@windlass/kit'
 import { z } from 'zod'
-import { callCloud, postForm, readJsonError, type CloudRequest } from './call-cloud.ts'
+import { callCloud, parseAnswer, postForm, readJsonError, type CloudCall } from './call-cloud.ts'
 
 export interface AzureTokenOptions {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -61,7 +61,8 @@ export function managedIdentityToken(
 ): Promise<AzureToken> {
   const query = new URLSearchParams({ 'api-version': '2018-02-01', resource, ...(clientId !== '' && { client_id: clientId }) })
   const url = `${metadataUrl}/metadata/identity/oauth2/token?${query.toString()}`
-  return fetchToken(clock, 'managed identity', { method: 'GET', url, headers: { metadata: 'true' } }, signal)
+  const request = { method: 'GET', url, headers: { metadata: 'true' } }
+  return fetchToken(clock, { action: 'managed identity', request, isMetadata: true }, signal)
 }
 
 export interface Login {
@@ -79,9 +80,14 @@ export function loginToken(
   signal: AbortSignal,
 ): Promise<AzureToken> {
   const form = { grant_type: 'client_credentials', client_id: clientId, ...proof, scope }
-  return fetchToken(clock, 'login', postForm(`${loginUrl}/${tenant}/oauth2/v2.0/token`, form), signal)
+  return fetchToken(clock, { action: 'login', request: postForm(`${loginUrl}/${tenant}/oauth2/v2.0/token`, form) }, signal)
 }
 
-async function fetchToken(clock: Clock, action: string, request: CloudRequest, signal: AbortSignal): Promise<AzureToken> {
-  return Token.parse(JSON.parse(await callCloud(clock, { provider: 'Azure', action, request, readError: readJsonError }, signal)))
+async function fetchToken(
+  clock: Clock,
+  call: Pick<CloudCall, 'action' | 'request' | 'isMetadata'>,
+  signal: AbortSignal,
+): Promise<AzureToken> {
+  const text = await callCloud(clock, { ...call, provider: 'Azure', readError: readJsonError }, signal)
+  return parseAnswer(Token, 'Azure', text)
 }

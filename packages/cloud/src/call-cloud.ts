@@ -1,5 +1,5 @@
 /** HTTP calls to a cloud, with a timeout, retries with backoff for throttling and outages, and the message of the provider in faults. */
-import { isRecord } from '@windlass/kit/json'
+import { isRecord, parseJson } from '@windlass/kit/json'
 import {
   fault,
   isFault,
@@ -11,6 +11,7 @@ import {
   type Fault,
   type TransportRequest,
 } from '@windlass/kit'
+import type { z } from 'zod'
 
 export type CloudRequest = Pick<TransportRequest, 'method' | 'url' | 'headers' | 'body'>
 
@@ -25,20 +26,28 @@ export interface CloudCall {
   readonly readError: (body: string) => { readonly code: string; readonly message: string }
   /** Codes of errors that are retried in addition to 429 and 5xx. */
   readonly retriable?: readonly string[]
+  /** True for a metadata service. It is on the node or does not exist, and then its address often swallows all packets. */
+  readonly isMetadata?: boolean
 }
 
 const CALL_MS = 20_000
 /** Largest answer. A job chooses some of the servers. Bytes. */
 const MAX_ANSWER = 16 * 1_048_576
 const RETRY = { tries: 5, baseMs: 200, maxMs: 5_000 } as const
+/** Time to connect with a metadata service, for its answer, and from which on it is not tried again. Milliseconds. */
+const METADATA = { connectMs: 2_000, callMs: 10_000, retryMs: 3_000 } as const
 let transport: ReturnType<typeof nodeTransport> | undefined
+let metadataTransport: ReturnType<typeof nodeTransport> | undefined
 
 /**
  * Makes one call and returns the body. Throws `storage-unreachable` when all attempts have failed, and `storage-refused` with code and
- * message for other errors.
+ * message for other errors. A metadata service that does not answer is tried twice, and one that fails fast as often as others.
  */
 export async function callCloud(clock: Clock, call: CloudCall, signal: AbortSignal): Promise<string> {
-  return retry({ ...RETRY, clock, signal, retryIf: (error) => isFault(error, 'storage-unreachable') }, async () => {
+  const startedAt = clock.monotonic()
+  const mayRetry = (): boolean => call.isMetadata !== true || clock.monotonic() - startedAt < METADATA.retryMs
+  const retryIf = (error: unknown): boolean => isFault(error, 'storage-unreachable') && mayRetry()
+  return retry({ ...RETRY, clock, signal, retryIf }, async () => {
     const { status, body } = await answerOf(call, signal)
     if (status < 300) return body
     const { code, message } = call.readError(body)
@@ -52,7 +61,10 @@ export async function callCloud(clock: Clock, call: CloudCall, signal: AbortSign
   })
 }
 
-function answerOf({ provider, action, request }: CloudCall, signal: AbortSignal): Promise<{ status: number; body: string }> {
+function answerOf(
+  { provider, action, request, isMetadata = false }: CloudCall,
+  signal: AbortSignal,
+): Promise<{ status: number; body: string }> {
   const toFault = (why: string, cause: unknown): Fault =>
     fault('storage-unreachable', { message: `${provider} ${action}: no answer: ${why}` }, cause)
   const tooLarge = (): Fault =>
@@ -60,11 +72,22 @@ function answerOf({ provider, action, request }: CloudCall, signal: AbortSignal)
   const send = async (): Promise<{ status: number; body: string }> => {
     const made = typeof request === 'function' ? await request() : request
     // Opened at the first call, because a wrong setting of a proxy must not end the process.
-    transport ??= nodeTransport()
-    const response = await transport({ ...made, signal, timeoutMs: CALL_MS })
+    const open = isMetadata
+      ? (metadataTransport ??= nodeTransport({ connectMs: METADATA.connectMs }))
+      : (transport ??= nodeTransport())
+    const response = await open({ ...made, signal, timeoutMs: isMetadata ? METADATA.callMs : CALL_MS })
     return { status: response.status, body: await readText(response.body, MAX_ANSWER, tooLarge) }
   }
   return orFault(send, { signal, toFault })
+}
+
+/**
+ * Parses the JSON of an answer. Throws `storage-refused` for another one, such as the page of a proxy, without quoting it: answers have tokens.
+ */
+export function parseAnswer<T>(shape: z.ZodType<T>, provider: string, text: string): T {
+  const { data, success } = shape.safeParse(parseJson(text))
+  if (!success) throw fault('storage-refused', { message: `${provider} sent an answer that is not that of its API.` })
+  return data
 }
 
 /** Returns a POST of a form. */

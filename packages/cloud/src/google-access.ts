@@ -6,7 +6,7 @@ import { createSign } from 'node:crypto'
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import { cached } from './cached.ts'
-import { callCloud, postForm, readJsonError } from './call-cloud.ts'
+import { callCloud, parseAnswer, postForm, readJsonError } from './call-cloud.ts'
 import { GoogleKey, readGoogleKey } from './google-key.ts'
 import { askMetadata, GoogleToken, type MetadataOptions } from './google-metadata.ts'
 
@@ -47,7 +47,7 @@ async function fromKeyFile({ clock }: GoogleAccessOptions, path: string, signal:
   const assertion = signedJwt(key, clock.now())
   const request = postForm(key.token_uri, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
   const answer = await callCloud(clock, { provider: 'Google', action: 'token', request, readError: readJsonError }, signal)
-  return { project: key.project_id, token: GoogleToken.parse(JSON.parse(answer)) }
+  return { project: key.project_id, token: parseAnswer(GoogleToken, 'Google', answer) }
 }
 
 /** Returns the signed assertion of a service account for a token. It is valid for one hour. */
@@ -63,7 +63,7 @@ async function fromMetadata(options: GoogleAccessOptions, signal: AbortSignal): 
   try {
     const project = await askMetadata(options, '/project/project-id', signal)
     const answer = await askMetadata(options, '/instance/service-accounts/default/token', signal)
-    return { project, token: GoogleToken.parse(JSON.parse(answer)) }
+    return { project, token: parseAnswer(GoogleToken, 'Google metadata', answer) }
   } catch (error) {
     signal.throwIfAborted()
     const hint = 'Mount the key of a service account, or annotate the service account of this process for Workload Identity.'

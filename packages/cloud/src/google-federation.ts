@@ -1,7 +1,7 @@
 /** Workload Identity Federation of Google: a token of another identity provider is exchanged for one of Google (RFC 8693). */
 import type { Clock } from '@windlass/kit'
 import { z } from 'zod'
-import { callCloud, postForm, readJsonError } from './call-cloud.ts'
+import { callCloud, parseAnswer, postForm, readJsonError } from './call-cloud.ts'
 
 export interface FederatedLogin {
   /** Full name of the provider in its pool, which begins with `//iam.googleapis.com/`. */
@@ -33,5 +33,5 @@ export async function federatedGoogleToken(
     subject_token: token,
   })
   const answer = await callCloud(clock, { provider: 'Google STS', action: 'token', request, readError: readJsonError }, signal)
-  return Answer.parse(JSON.parse(answer)).access_token
+  return parseAnswer(Answer, 'Google STS', answer).access_token
 }

@@ -17,5 +17,6 @@ export const GoogleToken = z.looseObject({ access_token: z.string(), expires_in:
 export function askMetadata({ env, clock, metadataUrl }: MetadataOptions, path: string, signal: AbortSignal): Promise<string> {
   const base = metadataUrl ?? `http://${env['GCE_METADATA_HOST'] ?? 'metadata.google.internal'}`
   const request = { method: 'GET', url: `${base}/computeMetadata/v1${path}`, headers: { 'metadata-flavor': 'Google' } }
-  return callCloud(clock, { provider: 'Google metadata', action: path, request, readError: readJsonError }, signal)
+  const call = { provider: 'Google metadata', action: path, request, readError: readJsonError, isMetadata: true }
+  return callCloud(clock, call, signal)
 }

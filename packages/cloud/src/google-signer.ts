@@ -5,7 +5,7 @@
 import { createSign } from 'node:crypto'
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
-import { callCloud, readJsonError } from './call-cloud.ts'
+import { callCloud, parseAnswer, readJsonError } from './call-cloud.ts'
 import { GoogleKey, readGoogleKey } from './google-key.ts'
 import { askMetadata, GoogleToken, type MetadataOptions } from './google-metadata.ts'
 
@@ -71,7 +71,7 @@ async function metadataSigner(options: GoogleSignerOptions, signal: AbortSignal)
         body: JSON.stringify({ payload: Buffer.from(text).toString('base64') }),
       }
       const call = { provider: 'Google IAM Credentials', action: 'signBlob', request, readError: readJsonError }
-      const { signedBlob } = Signed.parse(JSON.parse(await callCloud(clock, call, signing)))
+      const { signedBlob } = parseAnswer(Signed, call.provider, await callCloud(clock, call, signing))
       return Buffer.from(signedBlob, 'base64')
     },
   }
@@ -81,7 +81,8 @@ async function accountOf(options: GoogleSignerOptions, signal: AbortSignal): Pro
   const account = '/instance/service-accounts/default'
   try {
     const email = (await askMetadata(options, `${account}/email`, signal)).trim()
-    return { email, token: GoogleToken.parse(JSON.parse(await askMetadata(options, `${account}/token`, signal))).access_token }
+    const answer = await askMetadata(options, `${account}/token`, signal)
+    return { email, token: parseAnswer(GoogleToken, 'Google metadata', answer).access_token }
   } catch (error) {
     signal.throwIfAborted()
     const hint = 'Set the key of a service account, or annotate the service account of this process for Workload Identity.'

@@ -5,7 +5,15 @@ export { presignAws, signAws, type SignedRequest, type SignerOptions } from './a
 export { elementsOf, itemsOf, readXmlError, textOf } from './aws/xml.ts'
 export { azureAccess, type AzureAccess, type AzureAccessOptions } from './azure-access.ts'
 export { azureFederatedToken, azureToken, type AzureTokenOptions } from './azure-token.ts'
-export { callCloud, isRefusedWith, postForm, readJsonError, type CloudCall, type CloudRequest } from './call-cloud.ts'
+export {
+  callCloud,
+  isRefusedWith,
+  parseAnswer,
+  postForm,
+  readJsonError,
+  type CloudCall,
+  type CloudRequest,
+} from './call-cloud.ts'
 export { googleAccess, type GoogleAccess, type GoogleAccessOptions } from './google-access.ts'
 export { federatedGoogleToken } from './google-federation.ts'
 export { googleSigner, keySigner, type GoogleSigner, type GoogleSignerOptions } from './google-signer.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fault, type Clock } from '@windlass/kit'
 import { z } from 'zod'
 import { EARLY_MS, cached } from '../cached.ts'
-import { callCloud, postForm, readJsonError } from '../call-cloud.ts'
+import { callCloud, parseAnswer, postForm, readJsonError } from '../call-cloud.ts'
 import { readXmlError, textOf } from './xml.ts'
 
 export interface AwsCredentials {
@@ -76,11 +76,17 @@ async function sharedFile(env: CredentialOptions['env']): Promise<AwsCredentials
  * Takes the role of the account of a pod with the token that Kubernetes mounts (IRSA).
  */
 async function webIdentity({ env, clock, region }: CredentialOptions, signal: AbortSignal): Promise<AwsCredentials> {
-  const token = await readFile(env['AWS_WEB_IDENTITY_TOKEN_FILE'] ?? '', 'utf8').catch((error: unknown) => {
-    throw fault('storage-refused', { message: 'The file of AWS_WEB_IDENTITY_TOKEN_FILE cannot be read.' }, error)
-  })
+  const token = await tokenIn(env['AWS_WEB_IDENTITY_TOKEN_FILE'] ?? '', 'AWS_WEB_IDENTITY_TOKEN_FILE')
   const session = env['AWS_ROLE_SESSION_NAME'] ?? 'windlass'
-  return assumeRole({ env, clock, region, role: env['AWS_ROLE_ARN'] ?? '', session, token: token.trim() }, signal)
+  return assumeRole({ env, clock, region, role: env['AWS_ROLE_ARN'] ?? '', session, token }, signal)
+}
+
+/** Reads the token in a file. `source` names the variable that has the path. Throws `storage-refused`. */
+async function tokenIn(path: string, source: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw fault('storage-refused', { message: `The file of ${source} cannot be read.` }, error)
+  })
+  return text.trim()
 }
 
 /** Who takes a role, and by what proof. */
@@ -113,11 +119,14 @@ export async function assumeRole(
   return sessionOf(xml)
 }
 
-/** Returns the credentials in an answer of STS. */
+/** Returns the credentials in an answer of STS. Throws `storage-refused` if there are none. */
 export function sessionOf(xml: string): AwsCredentials {
+  const [accessKeyId, secretAccessKey] = [textOf(xml, 'AccessKeyId'), textOf(xml, 'SecretAccessKey')]
+  if (accessKeyId === undefined || secretAccessKey === undefined)
+    throw fault('storage-refused', { message: 'STS sent an answer that is not that of its API.' })
   return {
-    accessKeyId: textOf(xml, 'AccessKeyId') ?? '',
-    secretAccessKey: textOf(xml, 'SecretAccessKey') ?? '',
+    accessKeyId,
+    secretAccessKey,
     sessionToken: textOf(xml, 'SessionToken'),
     expiresAt: Date.parse(textOf(xml, 'Expiration') ?? '') || undefined,
   }
@@ -125,20 +134,20 @@ export function sessionOf(xml: string): AwsCredentials {
 
 const Temporary = z.object({ AccessKeyId: z.string(), SecretAccessKey: z.string(), Token: z.string(), Expiration: z.string() })
 
-function toCredentials(text: string): AwsCredentials {
-  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = Temporary.parse(JSON.parse(text))
+function toCredentials(provider: string, text: string): AwsCredentials {
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = parseAnswer(Temporary, provider, text)
   return { accessKeyId, secretAccessKey, sessionToken: Token, expiresAt: Date.parse(Expiration) || undefined }
 }
 
 /** Gets credentials by EKS Pod Identity: an endpoint on the node and a token in a mounted file. */
 async function containerEndpoint({ env, clock }: CredentialOptions, signal: AbortSignal): Promise<AwsCredentials> {
   const file = env['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE']
-  const token = file === undefined ? env['AWS_CONTAINER_AUTHORIZATION_TOKEN'] : (await readFile(file, 'utf8')).trim()
+  const source = 'AWS_CONTAINER_AUTHORIZATION_TOKEN'
+  const token = file === undefined ? env[source] : await tokenIn(file, `${source}_FILE`)
   const headers: Record<string, string> = token === undefined ? {} : { authorization: token }
   const request = { method: 'GET', url: env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] ?? '', headers }
-  return toCredentials(
-    await callCloud(clock, { provider: 'EKS Pod Identity', action: 'credentials', request, readError: readJsonError }, signal),
-  )
+  const call = { provider: 'EKS Pod Identity', action: 'credentials', request, readError: readJsonError, isMetadata: true }
+  return toCredentials(call.provider, await callCloud(clock, call, signal))
 }
 
 /** Gets the credentials of the role of the node by version 2 of the metadata service. */
@@ -146,14 +155,15 @@ async function instanceMetadata(options: CredentialOptions, signal: AbortSignal)
   const base = `${options.metadataUrl ?? METADATA_URL}/latest`
   const ask = (path: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<string> => {
     const request = { method, url: base + path, headers }
-    return callCloud(options.clock, { provider: 'EC2 metadata', action: path, request, readError: readJsonError }, signal)
+    const call = { provider: 'EC2 metadata', action: path, request, readError: readJsonError, isMetadata: true }
+    return callCloud(options.clock, call, signal)
   }
   try {
     const ttl = { 'x-aws-ec2-metadata-token-ttl-seconds': '300' }
     const headers = { 'x-aws-ec2-metadata-token': await ask('/api/token', ttl, 'PUT') }
     const path = '/meta-data/iam/security-credentials/'
     const [role = ''] = (await ask(path, headers)).split('\n')
-    return toCredentials(await ask(path + role.trim(), headers))
+    return toCredentials('EC2 metadata', await ask(path + role.trim(), headers))
   } catch (error) {
     signal.throwIfAborted()
     const hint = 'Give this process a role (IRSA, Pod Identity or that of its node) or keys in a Secret.'

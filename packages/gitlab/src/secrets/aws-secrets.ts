@@ -2,7 +2,7 @@
  * Reads a secret of AWS Secrets Manager with a role for the ID token of the job. The credentials of the manager are not used: each job could read with them whatever
  * the manager can.
  */
-import { assumeRole, callCloud, isRefusedWith, signAws, type AwsCredentials } from '@windlass/cloud'
+import { assumeRole, callCloud, isRefusedWith, parseAnswer, signAws, type AwsCredentials } from '@windlass/cloud'
 import { fault, parseJson } from '@windlass/kit'
 import { z } from 'zod'
 import type { AwsSecret } from '../job/payload.ts'
@@ -46,7 +46,7 @@ export async function readAwsSecret(secret: AwsSecret, context: SecretContext): 
       { provider: 'Secrets Manager', action: 'GetSecretValue', request: signed, readError },
       signal,
     )
-    const { SecretString: shown, SecretBinary: bytes } = Answer.parse(parseJson(text))
+    const { SecretString: shown, SecretBinary: bytes } = parseAnswer(Answer, 'Secrets Manager', text)
     const value = shown ?? Buffer.from(bytes ?? '', 'base64').toString('utf8')
     const field = expand(secret.field)
     return field === '' ? value : fieldOf(value, field)

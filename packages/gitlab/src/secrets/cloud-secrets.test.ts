@@ -43,6 +43,15 @@ function answering(isLogin: (asked: Asked) => boolean, answer: (asked: Asked) =>
   }
 }
 
+test.each(['login', 'read'])('the page of a proxy instead of the answer of the %s is a problem of the secret', async (step) => {
+  const page = { body: '<html>Sign in</html>' }
+  const isLogin = ({ path }: Asked): boolean => path.includes('token')
+  await using cloud = await openFakeCloud(step === 'login' ? () => page : answering(isLogin, () => page))
+  await expect(resolved(google(), googleEnv(cloud))).rejects.toThrow(
+    /^The secret "DB" cannot be read\. (?:Google STS|Secret Manager) sent an answer that is not that of its API\.$/,
+  )
+})
+
 test('a secret of Google Cloud is read with the ID token of the job, of a version and another project as well (G095)', async () => {
   const data = Buffer.from('p4ssw0rd ä').toString('base64')
   await using cloud = await openFakeCloud(

@@ -1,6 +1,6 @@
 /** Reads a secret of Google Cloud Secret Manager, with the ID token of the job by Workload Identity Federation. */
-import { callCloud, federatedGoogleToken, isRefusedWith, readJsonError } from '@windlass/cloud'
-import { fault, parseJson } from '@windlass/kit'
+import { callCloud, federatedGoogleToken, isRefusedWith, parseAnswer, readJsonError } from '@windlass/cloud'
+import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { GcpSecret } from '../job/payload.ts'
 import { requireToken, type SecretContext } from './secret-context.ts'
@@ -40,7 +40,8 @@ export async function readGcpSecret(
   }
   const call = { provider: 'Secret Manager', action: 'access', request, readError: readJsonError }
   try {
-    return Buffer.from(Answer.parse(parseJson(await callCloud(clock, call, signal))).payload.data, 'base64').toString('utf8')
+    const { payload } = parseAnswer(Answer, call.provider, await callCloud(clock, call, signal))
+    return Buffer.from(payload.data, 'base64').toString('utf8')
   } catch (error) {
     if (isRefusedWith(error, '404')) return undefined
     throw error

@@ -1,16 +1,13 @@
 /** Makes the plan of a job that was received, with what other services have for it: its secrets, and the addresses of its caches. */
 import { randomBytes } from 'node:crypto'
-import { isFault, type Clock, type Logger } from '@windlass/kit'
-import { signedAddresses } from '../../cache/signed-addresses.ts'
+import type { Clock, Logger } from '@windlass/kit'
 import type { ReceivedJob } from '../../feed/feed.ts'
 import type { JobProgram } from '../../helper/program.ts'
-import type { CacheUrls } from '../../job/stage.ts'
-import { timeoutOf } from '../../job/variables.ts'
-import { LATE_S } from '../../pod/render.ts'
 import { ConfigurationError } from '../../pod/configuration-error.ts'
 import { resolveSecrets, type ResolvedSecret } from '../../secrets/resolve-secrets.ts'
 import { maskText } from '../../trace/mask-text.ts'
 import type { Entry } from '../entry.ts'
+import { cacheAddresses } from './cache-addresses.ts'
 import { planJob, type JobPlan } from './job-plan.ts'
 import type { Place } from './places.ts'
 
@@ -66,7 +63,7 @@ export async function preparePlan(
     now: clock.now(),
   }
   const plan = withoutSecrets(secrets, () => planJob(given))
-  const { urls, problem } = await cacheAddresses(options, { entry, job }, plan)
+  const { urls, problem } = await cacheAddresses(options, { runner, job, keys: plan.cacheKeys })
   return { plan, program: plan.program((key) => urls?.get(key), problem) }
 }
 
@@ -77,42 +74,5 @@ function withoutSecrets<T>(secrets: readonly ResolvedSecret[], work: () => T): T
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
     throw new ConfigurationError(maskText(error.message, { masked: secrets.map(({ value }) => value), tokenPrefixes: [] }))
-  }
-}
-
-interface CacheAddresses {
-  /** By keys of caches; undefined: they stay in the pod. */
-  readonly urls?: ReadonlyMap<string, CacheUrls> | undefined
-  /** Why there are none, for the log of the job. */
-  readonly problem?: string
-}
-
-/** Longest time in which the services that give credentials for caches have to answer. Milliseconds. */
-const ADDRESSES_MS = 60_000
-
-/**
- * Returns the addresses of the caches of a job, if it has any and the configuration has a store. A job can do without its caches, so it runs without them if there are no
- * credentials for the store. Throws `ConfigurationError` for a store that is not described well enough.
- */
-async function cacheAddresses(
-  { env, clock, log, signal }: PrepareOptions,
-  { entry, job }: Pick<PreparedJob, 'entry' | 'job'>,
-  { cacheKeys }: JobPlan,
-): Promise<CacheAddresses> {
-  if (cacheKeys.length === 0) return {}
-  const seconds = timeoutOf(job) + LATE_S
-  const { runner } = entry
-  const until = AbortSignal.any([signal, AbortSignal.timeout(ADDRESSES_MS)])
-  try {
-    const options = { runner, projectId: job.job_info.project_id, seconds, env, clock, signal: until }
-    return { urls: await signedAddresses(cacheKeys, options) }
-  } catch (error) {
-    signal.throwIfAborted()
-    const isLate = until.aborted
-    if (!isLate && !isFault(error, 'storage-refused') && !isFault(error, 'storage-unreachable')) throw error
-    log.warn({ err: error, job: job.id }, 'the job runs without its caches')
-    return {
-      problem: isLate || !(error instanceof Error) ? 'the service with the credentials took too long to answer' : error.message,
-    }
   }
 }
