@@ -31,7 +31,7 @@ function openScene(codes: readonly number[]): Scene {
       if (pauses.length === 30) over.abort()
     },
   }
-  const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'ci', name: 'job' } as const
+  const pod = { kind: 'Pod', namespace: 'ci', name: 'job' } as const
   const command = ['true']
   return {
     pauses,
