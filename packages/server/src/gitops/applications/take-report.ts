@@ -3,25 +3,21 @@
  * deletion is kept for a day, so that a late state does not bring the application back.
  */
 import { fault, newId, sha256 } from '@windlass/kit'
-import { APPLICATION_HEALTHS, shardOf, type EventReporter, type EventsAnswer, type FullState } from '@windlass/protocol'
+import { APPLICATION_HEALTHS, type EventsAnswer, type FullState } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import {
   countApplications,
-  deleteLeftReporters,
-  endApplications,
   findCompared,
-  findReporter,
   insertApplications,
-  listUnlisted,
   lockReportedRuntime,
   noteListed,
-  saveReporter,
   updateApplication,
   type ComparedApplication,
 } from '../../store/runtimes/applications.ts'
-import type { ApplicationRow, GitopsReporterRow } from '../../store/schema/schema.ts'
+import type { ApplicationRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { readApplication } from './facts.ts'
+import { followReporter, noteReporter } from './full-states.ts'
 import { isLate } from './order.ts'
 import type { ApplicationEvent, EventReport } from './read-events.ts'
 
@@ -35,9 +31,11 @@ export async function takeEventReport(app: App, runtimeId: string, report: Event
   const read = events.map((event) => readEvent(event, app.clock.now()))
   return app.store.write(async (tx) => {
     if (!(await lockReportedRuntime(tx, runtimeId))) throw fault('unauthenticated')
-    const taken = await applyEvents(app, tx, { runtimeId, events: read, fullState: fullState?.id })
-    const wanted = fullState === undefined ? [] : await noteNames(tx, runtimeId, fullState)
-    await noteReporter(app, tx, { runtimeId, reporter, fullState })
+    const followed = await followReporter(tx.query, { runtimeId, reporter, fullState, now: app.clock.now() })
+    const marked = followed.isAccepted ? fullState?.id : undefined
+    const taken = await applyEvents(app, tx, { runtimeId, events: read, marked })
+    const wanted = fullState === undefined ? [] : await noteNames(tx, { runtimeId, fullState, marked })
+    await noteReporter(app, tx, followed)
     return { taken, ignored: events.length - taken + others, wanted }
   })
 }
@@ -63,12 +61,12 @@ function readEvent(given: ApplicationEvent, now: number): ReadEvent {
 interface Applied {
   readonly runtimeId: string
   readonly events: readonly ReadEvent[]
-  /** Id of the full state that the events are a part of. */
-  readonly fullState: string | undefined
+  /** Id of the full state that has the events; undefined if there is none, or it does not take this chunk. */
+  readonly marked: string | undefined
 }
 
 /** Applies events in their order. Returns how many of them changed something. */
-async function applyEvents(app: App, tx: Tx, { runtimeId, events, fullState }: Applied): Promise<number> {
+async function applyEvents(app: App, tx: Tx, { runtimeId, events, marked }: Applied): Promise<number> {
   const names = [...new Set(events.map(({ event }) => event.name))]
   const known = new Map((await findCompared(tx.query, runtimeId, names)).map((row) => [keyOf(row), row]))
   const listed: string[] = []
@@ -98,20 +96,24 @@ async function applyEvents(app: App, tx: Tx, { runtimeId, events, fullState }: A
     taken += 1
   }
   // Also what came late: the full state has it.
-  if (fullState !== undefined) await noteListed(tx, [...new Set(listed)], fullState)
+  if (marked !== undefined) await noteListed(tx, [...new Set(listed)], marked)
   return taken
 }
 
+interface Named {
+  readonly runtimeId: string
+  readonly fullState: FullState
+  readonly marked: string | undefined
+}
+
 /** Notes the applications that a full state names. Returns those that are not stored in this version. */
-async function noteNames(tx: Tx, runtimeId: string, { id, listed = [] }: FullState): Promise<EventsAnswer['wanted']> {
+async function noteNames(tx: Tx, { runtimeId, fullState, marked }: Named): Promise<EventsAnswer['wanted']> {
+  const { listed = [] } = fullState
   const rows = await findCompared(tx.query, runtimeId, [...new Set(listed.map(({ name }) => name))])
   const known = new Map(rows.map((row) => [keyOf(row), row]))
   const there = listed.flatMap((one) => known.get(keyOf(one)) ?? [])
-  await noteListed(
-    tx,
-    there.map((row) => row.id),
-    id,
-  )
+  const ids = there.map((row) => row.id)
+  if (marked !== undefined) await noteListed(tx, ids, marked)
   return listed
     .filter((one) => {
       const row = known.get(keyOf(one))
@@ -183,54 +185,4 @@ function toKnown(row: ComparedApplication): Parameters<typeof isLate>[0] {
 
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`
-}
-
-interface Noted {
-  readonly runtimeId: string
-  readonly reporter: EventReporter
-  readonly fullState: FullState | undefined
-}
-
-/** Notes that the reporter lives, and ends what its full state did not have once all chunks are stored. */
-async function noteReporter(app: App, tx: Tx, { runtimeId, reporter, fullState }: Noted): Promise<void> {
-  const { shard, shards, version = '' } = reporter
-  const now = app.clock.now()
-  const before = await findReporter(tx.query, runtimeId, shard)
-  const { isComplete, ...progress } = continueFullState(before, { shards, fullState, now })
-  if (isComplete) {
-    const filter = { runtimeId, fullState: progress.full_state, until: progress.full_started_at }
-    const unlisted = await listUnlisted(tx.query, filter)
-    const own = unlisted.filter(({ namespace, name }) => shardOf(namespace, name, shards) === shard)
-    await endApplications(
-      tx,
-      own.map(({ id }) => id),
-      { at: now, cause: 'unlisted' },
-    )
-    await deleteLeftReporters(tx, runtimeId, shards)
-  }
-  const common = { runtime_id: runtimeId, account_id: app.accountId, shard, shards, version, seen_at: now }
-  await saveReporter(tx, { ...common, ...progress, full_at: isComplete ? now : (before?.full_at ?? null) })
-}
-
-type Progress = Pick<GitopsReporterRow, 'full_state' | 'full_chunk' | 'full_started_at'>
-
-interface Chunk {
-  readonly shards: number
-  readonly fullState: FullState | undefined
-  readonly now: number
-}
-
-/** Returns how far the full state is. A chunk that repeats, comes late, or whose predecessor is missing changes nothing. */
-function continueFullState(
-  before: (Progress & Pick<GitopsReporterRow, 'shards'>) | undefined,
-  { shards, fullState, now }: Chunk,
-): Progress & { readonly isComplete: boolean } {
-  const { full_state = '', full_chunk = 0, full_started_at = 0 } = before ?? {}
-  const same = { full_state, full_chunk, full_started_at, isComplete: false }
-  if (fullState === undefined) return same
-  const { id, chunk, isLast: isComplete } = fullState
-  const isOfSame = full_state === id && before?.shards === shards
-  if (chunk === 1)
-    return isOfSame ? same : { full_state: id, full_chunk: 1, full_started_at: Math.min(fullState.startedAt, now), isComplete }
-  return isOfSame && chunk === full_chunk + 1 ? { full_state, full_chunk: chunk, full_started_at, isComplete } : same
 }

@@ -201,13 +201,18 @@ export async function findApplication(
         .executeTakeFirst()
 }
 
-export async function findReporter(query: Query, runtimeId: string, shard: number): Promise<GitopsReporterRow | undefined> {
-  return query
-    .selectFrom('gitops_reporter')
-    .selectAll()
+export async function listReporters(query: Query, runtimeId: string): Promise<GitopsReporterRow[]> {
+  return query.selectFrom('gitops_reporter').selectAll().where('runtime_id', '=', runtimeId).orderBy('shard').execute()
+}
+
+/** Gives up the full states in progress of reporters that divide the applications into another number of parts. */
+export async function resetOtherDivisions(tx: Tx, runtimeId: string, shards: number): Promise<void> {
+  await tx.query
+    .updateTable('gitops_reporter')
+    .set({ full_state: '', full_chunk: 0 })
     .where('runtime_id', '=', runtimeId)
-    .where('shard', '=', shard)
-    .executeTakeFirst()
+    .where('shards', '!=', shards)
+    .execute()
 }
 
 export async function saveReporter(tx: Tx, row: GitopsReporterRow): Promise<void> {

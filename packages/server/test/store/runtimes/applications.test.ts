@@ -195,6 +195,31 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     expect(await namesOf(app)).toContain(missed)
   })
 
+  test.each([
+    ['of one part', { shard: 0, shards: 1 }, 'app-0'],
+    ['of two divisions', { shard: 1, shards: 2 }, 'app-0'],
+  ])('two full states at once, %s, end nothing that exists (O060)', async (_, other, first) => {
+    await using held = await openRuntime()
+    const { app, clock } = held
+    const names = Array.from({ length: 12 }, (__, n) => `app-${n}`)
+    await report(app, { data: names.map((name) => event(argoApplication(name), clock.now())) })
+    clock.advance(1_000)
+    const startedAt = clock.now()
+    const rest = names.filter((name) => name !== first)
+    const send = async (id: string, chunk: 1 | 2): Promise<unknown> => {
+      const reporter = id === 'other one' ? other : { shard: 0, shards: 1 }
+      // Each has the applications in another order.
+      const listed = ((chunk === 1) === (id === 'other one') ? rest : [first])
+        .filter((name) => shardOf('argocd', name, reporter.shards) === reporter.shard)
+        .map((name) => ({ namespace: 'argocd', name, version: '1' }))
+      return report(app, { data: [], reporter, fullState: { id, startedAt, chunk, isLast: chunk === 2, listed } })
+    }
+    for (const chunk of [1, 2] as const) for (const id of ['first one', 'other one']) await send(id, chunk)
+    expect((await namesOf(app)).toSorted()).toEqual(names.toSorted())
+    for (const chunk of [1, 2] as const) for (const id of ['other one', 'again one']) await send(id, chunk)
+    expect((await namesOf(app)).toSorted()).toEqual(names.toSorted())
+  })
+
   test('a full state that only names applications keeps them, and gets the names of those that are missing or old (O060)', async () => {
     await using held = await openRuntime()
     const { app, clock } = held

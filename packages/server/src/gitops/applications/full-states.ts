@@ -1,0 +1,84 @@
+/**
+ * Full states of reporters, chunk by chunk. An application has the mark of one full state only, so of two full states that are in progress at once for the same applications, one must be given
+ * up: a mark of a full state that is never complete would end applications that exist.
+ */
+import { shardOf, type EventReporter, type FullState } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import {
+  deleteLeftReporters,
+  endApplications,
+  listReporters,
+  listUnlisted,
+  resetOtherDivisions,
+  saveReporter,
+} from '../../store/runtimes/applications.ts'
+import type { GitopsReporterRow } from '../../store/schema/schema.ts'
+import type { Query, Tx } from '../../store/store.ts'
+
+export interface Noted {
+  readonly runtimeId: string
+  readonly reporter: EventReporter
+  readonly fullState: FullState | undefined
+  readonly now: number
+}
+
+/** How far the full state of a reporter is. */
+export interface Followed extends Noted {
+  readonly progress: Progress
+  /** The full state takes the chunk, so that its applications are marked. */
+  readonly isAccepted: boolean
+  readonly isComplete: boolean
+  /** The reporters that are known before this report. */
+  readonly known: readonly GitopsReporterRow[]
+}
+
+/** Decides, before anything is marked, whether the full state takes the chunk. */
+export async function followReporter(query: Query, noted: Noted): Promise<Followed> {
+  const { runtimeId, reporter, fullState, now } = noted
+  const known = await listReporters(query, runtimeId)
+  const before = known.find(({ shard }) => shard === reporter.shard)
+  return { ...noted, ...continueFullState(before, { shards: reporter.shards, fullState, now }), known }
+}
+
+/** Notes that the reporter lives, and ends what its full state did not have once all chunks are stored. */
+export async function noteReporter(app: App, tx: Tx, followed: Followed): Promise<void> {
+  const { runtimeId, reporter, progress, isAccepted, isComplete, known, now } = followed
+  const { shard, shards, version = '' } = reporter
+  const before = known.find((row) => row.shard === shard)
+  // The parts of another division overlap with this one.
+  if (isAccepted) await resetOtherDivisions(tx, runtimeId, shards)
+  if (isComplete) {
+    const filter = { runtimeId, fullState: progress.full_state, until: progress.full_started_at }
+    const unlisted = await listUnlisted(tx.query, filter)
+    const own = unlisted.filter(({ namespace, name }) => shardOf(namespace, name, shards) === shard)
+    const ids = own.map(({ id }) => id)
+    await endApplications(tx, ids, { at: now, cause: 'unlisted' })
+    await deleteLeftReporters(tx, runtimeId, shards)
+  }
+  const common = { runtime_id: runtimeId, account_id: app.accountId, shards }
+  const full_at = isComplete ? now : (before?.full_at ?? null)
+  await saveReporter(tx, { ...common, ...progress, shard, version, seen_at: now, full_at })
+}
+
+type Progress = Pick<GitopsReporterRow, 'full_state' | 'full_chunk' | 'full_started_at'>
+
+interface Chunk {
+  readonly shards: number
+  readonly fullState: FullState | undefined
+  readonly now: number
+}
+
+/** Returns how far the full state is. A chunk that repeats, comes late, or whose predecessor is missing changes nothing. */
+function continueFullState(
+  before: (Progress & Pick<GitopsReporterRow, 'shards'>) | undefined,
+  { shards, fullState, now }: Chunk,
+): Pick<Followed, 'progress' | 'isAccepted' | 'isComplete'> {
+  const { full_state = '', full_chunk = 0, full_started_at = 0 } = before ?? {}
+  const same = { progress: { full_state, full_chunk, full_started_at }, isAccepted: false, isComplete: false }
+  if (fullState === undefined) return same
+  const { id, chunk, isLast: isComplete } = fullState
+  const isOfSame = full_state === id && before?.shards === shards
+  if (isOfSame ? chunk !== full_chunk + 1 : chunk !== 1) return same
+  const started = isOfSame ? full_started_at : Math.min(fullState.startedAt, now)
+  return { progress: { full_state: id, full_chunk: chunk, full_started_at: started }, isAccepted: true, isComplete }
+}
