@@ -2,7 +2,6 @@
 import { defined } from '@windlass/kit'
 import {
   APPLICATION_HEALTHS,
-  ApplicationDetails,
   SYNC_PHASES,
   type ApplicationCondition,
   type ApplicationHealth,
@@ -11,38 +10,20 @@ import {
   type SyncOperation,
   type SyncPhase,
 } from '@windlass/protocol'
-import { z } from 'zod'
+import { fitFacts, fitResources } from './fit.ts'
 import type { ApplicationManifest, ManifestResource } from './manifest.ts'
 import type { ApplicationEvent, ReportedError } from './read-events.ts'
+import type { ApplicationFacts } from './stored-facts.ts'
 import { explain } from './why.ts'
 
 /** Resources of an application that are stored. */
 export const MAX_APPLICATION_RESOURCES = 1_000
-/** Errors of the reporter that are stored. */
-const MAX_ERRORS = 20
+/** Conditions that are stored, with the errors of the reporter. */
+const MAX_CONDITIONS = 20
 /** A sync that runs for longer gets a warning, unless the annotation says otherwise. Minutes. */
 const LONG_SYNC_MINUTES = 30
 /** Annotation of users of public runtimes; `shared/spec/gitops.md`, section 6.1. */
 const LONG_SYNC = 'codefresh.io/app-sync-warning-threshold'
-
-/** JSON in the column `facts`: what lists show and no column has. */
-export const ApplicationFacts = ApplicationDetails.pick({
-  sources: true,
-  destination: true,
-  healthMessage: true,
-  revisions: true,
-  isAutomatic: true,
-  operation: true,
-  conditions: true,
-  images: true,
-  resourceCount: true,
-  why: true,
-  isDeleting: true,
-}).extend({ longSyncMinutes: z.number() })
-export type ApplicationFacts = z.output<typeof ApplicationFacts>
-
-/** JSON in the column `resources`. */
-export const ApplicationResources = ApplicationDetails.shape.resources
 
 export interface ReadApplication {
   readonly project: string
@@ -68,7 +49,7 @@ export function readApplication(manifest: ApplicationManifest, errors: Applicati
     destination: defined(spec.destination),
     revisions: revisionsOf(status.sync?.revision, status.sync?.revisions),
     isAutomatic: isAutomatic(manifest),
-    conditions: [...status.conditions.map(toCondition), ...errors.slice(0, MAX_ERRORS).map(toErrorCondition)],
+    conditions: [...status.conditions.map(toCondition), ...errors.map(toErrorCondition)].slice(0, MAX_CONDITIONS),
     images: [...(status.summary?.images ?? [])],
     resourceCount: resources.length,
     isDeleting: metadata.deletionTimestamp !== undefined,
@@ -81,8 +62,8 @@ export function readApplication(manifest: ApplicationManifest, errors: Applicati
     project: spec.project ?? 'default',
     health,
     sync,
-    facts: { ...facts, ...defined({ why }) },
-    resources: resources.slice(0, MAX_APPLICATION_RESOURCES),
+    facts: fitFacts({ ...facts, ...defined({ why }) }),
+    resources: fitResources(resources.slice(0, MAX_APPLICATION_RESOURCES)),
   }
 }
 

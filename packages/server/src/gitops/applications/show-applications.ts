@@ -13,7 +13,7 @@ import {
 } from '../../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
 import { unknownRuntime } from '../runtimes.ts'
-import { ApplicationFacts, ApplicationResources } from './facts.ts'
+import { ApplicationFacts, ApplicationResources } from './stored-facts.ts'
 
 interface Page {
   readonly items: Application[]

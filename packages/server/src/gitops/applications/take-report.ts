@@ -15,14 +15,16 @@ import {
   type ComparedApplication,
 } from '../../store/runtimes/applications.ts'
 import type { ApplicationRow } from '../../store/schema/schema.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Query, Tx } from '../../store/store.ts'
 import { readApplication } from './facts.ts'
 import { followReporter, noteReporter } from './full-states.ts'
 import { isLate } from './order.ts'
 import type { ApplicationEvent, EventReport } from './read-events.ts'
 
-/** Applications of an account that are stored. */
-const MAX_APPLICATIONS = 20_000
+/** Applications of a runtime that are stored, also those that are gone. The token of a runtime must not take the room of the others. */
+const MAX_APPLICATIONS = 5_000
+/** Deletions of applications that were never reported, which are stored to refuse late states. */
+const MAX_NEVER_SEEN = 100
 
 /** Stores a report of a runtime. Throws `unauthenticated` if the runtime was deleted in the meantime. */
 export async function takeEventReport(app: App, runtimeId: string, report: EventReport): Promise<EventsAnswer> {
@@ -71,7 +73,7 @@ async function applyEvents(app: App, tx: Tx, { runtimeId, events, marked }: Appl
   const known = new Map((await findCompared(tx.query, runtimeId, names)).map((row) => [keyOf(row), row]))
   const listed: string[] = []
   const now = app.clock.now()
-  let room: number | undefined
+  let room: Room | undefined
   let taken = 0
   for (const read of events) {
     const before = known.get(keyOf(read.event))
@@ -79,12 +81,15 @@ async function applyEvents(app: App, tx: Tx, { runtimeId, events, marked }: Appl
     if (before !== undefined && isLate(toKnown(before), read.event)) continue
     const changes = changesOf(read, before, now)
     if (before === undefined) {
-      room ??= MAX_APPLICATIONS - (await countApplications(tx.query, app.accountId))
-      if (room <= 0) {
-        app.log.warn({ runtimeId, application: read.event.name }, 'too many applications are stored; a new one is left out')
+      room ??= await findRoom(tx.query, runtimeId)
+      const isGone = read.columns === undefined
+      if (room.all <= 0 || (isGone && room.neverSeen <= 0)) {
+        // Whoever reports such deletions reports many of them.
+        if (!isGone)
+          app.log.warn({ runtimeId, application: read.event.name }, 'too many applications are stored; a new one is left out')
         continue
       }
-      room -= 1
+      room = { all: room.all - 1, neverSeen: room.neverSeen - (isGone ? 1 : 0) }
       const row = newRow(app, { runtimeId, read, changes })
       await insertApplications(tx, [row])
       known.set(keyOf(row), row)
@@ -98,6 +103,17 @@ async function applyEvents(app: App, tx: Tx, { runtimeId, events, marked }: Appl
   // Also what came late: the full state has it.
   if (marked !== undefined) await noteListed(tx, [...new Set(listed)], marked)
   return taken
+}
+
+/** New rows that fit. */
+interface Room {
+  readonly all: number
+  readonly neverSeen: number
+}
+
+async function findRoom(query: Query, runtimeId: string): Promise<Room> {
+  const { all, neverSeen } = await countApplications(query, runtimeId)
+  return { all: MAX_APPLICATIONS - all, neverSeen: MAX_NEVER_SEEN - neverSeen }
 }
 
 interface Named {

@@ -102,14 +102,20 @@ export async function endApplications(
       .execute()
 }
 
-/** Counts the applications of an account, also those that are gone and still stored. */
-export async function countApplications(query: Query, accountId: string): Promise<number> {
+/** Counts the applications of a runtime, also those that are gone and still stored; `neverSeen` are those of which only the deletion was reported. */
+export async function countApplications(
+  query: Query,
+  runtimeId: string,
+): Promise<{ readonly all: number; readonly neverSeen: number }> {
   const row = await query
     .selectFrom('gitops_application')
-    .select((of) => of.fn.countAll<number | string>().as('count'))
-    .where('account_id', '=', accountId)
+    .select((of) => [
+      of.fn.countAll<number | string>().as('all'),
+      of.fn.sum<number | string | null>(sql`case when digest = '' then 1 else 0 end`).as('never_seen'),
+    ])
+    .where('runtime_id', '=', runtimeId)
     .executeTakeFirst()
-  return Number(row?.count ?? 0)
+  return { all: Number(row?.all ?? 0), neverSeen: Number(row?.never_seen ?? 0) }
 }
 
 /** An application without its resources. */

@@ -127,3 +127,19 @@ test('what is shown has no control characters, no login of a repository, and no 
   expect(JSON.stringify(shown)).not.toContain('secret')
   expect(JSON.stringify(shown)).not.toContain('hidden-value')
 })
+
+test('a page of the longest applications stays small', async () => {
+  await using scene = await openHttpScene()
+  const { token } = await scene.admin.gitopsRuntimes.createToken('prod')
+  const reporter = openReporter(scene, token)
+  const conditions = Array.from({ length: 30 }, (_, n) => ({ type: `Warning${n}`, message: 'x'.repeat(900) }))
+  const names = Array.from({ length: 500 }, (_, n) => `app-${n}`)
+  for (let at = 0; at < names.length; at += MAX_PAYLOADS / 2) {
+    const some = names.slice(at, at + MAX_PAYLOADS / 2)
+    await reporter({ data: some.map((name) => event(argoApplication(name, { status: { conditions } }), Date.now())) })
+  }
+  const page = await scene.admin.applications.list({ query: { limit: 500 } })
+  expect(page.items).toHaveLength(500)
+  expect(page.items[0]?.conditions).toHaveLength(20)
+  expect(JSON.stringify(page).length).toBeLessThan(500 * 17_000)
+})

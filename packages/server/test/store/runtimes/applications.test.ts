@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../../src/app.ts'
 import { listApplicationPage, showApplication } from '../../../src/gitops/applications/show-applications.ts'
 import { createGitopsToken, removeGitopsRuntime } from '../../../src/gitops/runtimes.ts'
+import { findGitopsRuntime } from '../../../src/store/runtimes/gitops.ts'
 import { retain } from '../../../src/retention.ts'
 import { countApplications } from '../../../src/store/runtimes/applications.ts'
 import {
@@ -36,6 +37,11 @@ const namesOf = async (app: App, query: object = {}): Promise<string[]> => (awai
 
 async function show(app: App, name: string, namespace = 'argocd'): Promise<ApplicationDetails> {
   return showApplication(app, `prod/${namespace}/${name}`)
+}
+
+async function storedOf(app: App): ReturnType<typeof countApplications> {
+  const { id = '' } = (await findGitopsRuntime(app.store.query, app.accountId, 'prod')) ?? {}
+  return countApplications(app.store.query, id)
 }
 
 describe.each(DATABASES)('applications on $name', ({ open }) => {
@@ -149,7 +155,7 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     expect(await namesOf(app)).toEqual(['shop'])
     clock.advance(DAY_MS + 1)
     await retain(app)
-    expect(await countApplications(app.store.query, app.accountId)).toBe(1)
+    expect(await storedOf(app)).toEqual({ all: 1, neverSeen: 0 })
   })
 
   test('the chunks of a full state remove what none of them has, of their shard only (O060)', async () => {
@@ -240,6 +246,19 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     expect(await namesOf(app)).toEqual(['kept', 'old'])
   })
 
+  test('of deletions of applications that were never reported only some are stored, and they take no room of others', async () => {
+    await using held = await openRuntime()
+    const { app, clock } = held
+    for (let n = 0; n < 3; n += 1)
+      await report(app, { data: Array.from({ length: 60 }, (_, m) => goneEvent(`gone-${n}-${m}`, clock.now())) })
+    expect(await storedOf(app)).toEqual({ all: 100, neverSeen: 100 })
+    expect(await report(app, { data: goneEvent('another', clock.now()) })).toMatchObject({ taken: 0, ignored: 1 })
+    expect(await report(app, { data: event(argoApplication('shop'), clock.now()) })).toMatchObject({ taken: 1 })
+    clock.advance(1_000)
+    expect(await report(app, { data: goneEvent('shop', clock.now()) })).toMatchObject({ taken: 1 })
+    expect(await storedOf(app)).toEqual({ all: 101, neverSeen: 100 })
+  })
+
   test('lists are filtered, sorted and divided into pages', async () => {
     await using held = await openRuntime()
     const { app, clock } = held
@@ -310,9 +329,10 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     })
     await report(app, { data: [], reporter: { shard: 0, shards: 1, version: '1.2.3' } })
     expect(await show(app, 'shop')).not.toHaveProperty('silentSince')
+    const { id = '' } = (await findGitopsRuntime(app.store.query, app.accountId, 'prod')) ?? {}
     await removeGitopsRuntime(app, 'prod')
     expect(await list(app)).toEqual([])
-    expect(await countApplications(app.store.query, app.accountId)).toBe(0)
+    expect(await countApplications(app.store.query, id)).toEqual({ all: 0, neverSeen: 0 })
     await expect(report(app, { data: [] })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
