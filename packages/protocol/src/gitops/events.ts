@@ -20,6 +20,12 @@ export const MAX_SHARDS = 64
 /** The time between two messages of our reporter is at most this. Milliseconds. */
 export const REPORTER_ALIVE_MS = 60_000
 
+/** A list is counted before its items are validated, because a runtime decides how many there are. */
+const few = (most: number) =>
+  z.custom<unknown[]>((items) => Array.isArray(items) && items.length <= most, {
+    error: `must be a list with at most ${most.toLocaleString('en')} items`,
+  })
+
 const Manifest = z.string().nullish()
 const Label = z.string().max(253).nullish()
 
@@ -49,7 +55,7 @@ export const EventPayload = z.looseObject({
   actualManifest: Manifest,
   desiredManifest: Manifest,
   source: EventSource.nullish(),
-  errors: z.array(EventError).max(100).nullish(),
+  errors: few(100).pipe(z.array(EventError)).nullish(),
 })
 export type EventPayload = z.output<typeof EventPayload>
 
@@ -84,7 +90,7 @@ export const FullState = z.object({
   /** From 1. */
   chunk: z.int().min(1).max(100_000),
   isLast: z.boolean(),
-  listed: z.array(ListedApplication).max(MAX_LISTED).optional(),
+  listed: few(MAX_LISTED).pipe(z.array(ListedApplication)).optional(),
 })
 export type FullState = z.infer<typeof FullState>
 
@@ -92,7 +98,8 @@ export const EventsBody = z.looseObject({
   data: z
     .unknown()
     .transform((data) => (Array.isArray(data) ? data : [data]))
-    .pipe(z.array(EventPayload).max(MAX_PAYLOADS)),
+    .pipe(few(MAX_PAYLOADS))
+    .pipe(z.array(EventPayload)),
   /** Absent for a reporter of other make, which has all applications. */
   reporter: EventReporter.optional(),
   fullState: FullState.optional(),

@@ -10,6 +10,8 @@ const MAX_LINE = 500
 const MAX_MESSAGE = 2_000
 /** Maximum number of entries of lists that are stored. */
 const MAX_LIST = 100
+/** Objects of an application that are read. Our reporter sends no more. */
+const MAX_OBJECTS = 5_000
 
 /** A text of one line. Control characters would move what a terminal shows, and PostgreSQL stores no NUL. */
 export function oneLine(value: string, longest: number): string {
@@ -24,11 +26,13 @@ const text = (longest: number) =>
     .nullish()
     .transform((value) => (value === null || value === undefined || value === '' ? undefined : oneLine(value, longest)))
 
+/** The list is cut before its items are validated, because a runtime decides how many there are. */
 const list = <T extends z.ZodType>(item: T, longest = MAX_LIST) =>
   z
-    .array(item)
+    .custom<readonly unknown[]>((items) => Array.isArray(items), { error: 'must be a list' })
     .nullish()
     .transform((items) => (items ?? []).slice(0, longest))
+    .pipe(z.array(item))
 
 /** Texts of a list. */
 const line = (longest: number) => z.string().transform((value) => oneLine(value, longest))
@@ -95,7 +99,7 @@ const Operation = z.object({
   retryCount: z.int().nonnegative().nullish(),
   operation: z.object({ initiatedBy: z.object({ username: text(MAX_NAME) }).nullish() }).nullish(),
   syncResult: z
-    .object({ revision: text(MAX_NAME), revisions: list(line(MAX_NAME), 20), resources: list(SyncResult, 5_000) })
+    .object({ revision: text(MAX_NAME), revisions: list(line(MAX_NAME), 20), resources: list(SyncResult, MAX_OBJECTS) })
     .nullish(),
 })
 
@@ -104,7 +108,7 @@ const Status = z.object({
   sync: z.object({ status: text(50), revision: text(MAX_NAME), revisions: list(line(MAX_NAME), 20) }).nullish(),
   conditions: list(z.object({ type: text(100), message: text(MAX_MESSAGE), lastTransitionTime: time })),
   operationState: Operation.nullish(),
-  resources: list(Resource, 20_000),
+  resources: list(Resource, MAX_OBJECTS),
   summary: z.object({ images: list(line(MAX_LINE)) }).nullish(),
 })
 

@@ -1,11 +1,12 @@
 /** Reads the body of a reporter: decompresses it within limits, and makes one form of both shapes of a payload. */
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { fault, hasCode } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import { EventsBody, MAX_EVENTS_BODY_BYTES, type EventPayload, type EventReporter, type FullState } from '@windlass/protocol'
 import type { z } from 'zod'
-import { parseJson } from '../../http/bodies/json-body.ts'
+import { parseJson, partsOf, type Parts } from '../../http/bodies/json-body.ts'
 import { requireShape } from '../../http/route.ts'
 import {
   AnyManifest,
@@ -59,10 +60,17 @@ const ALL: EventReporter = { shard: 0, shards: 1 }
 
 /** Reads a body. Throws `request-invalid` with the path of what is wrong, and `payload-too-large`. */
 export async function readReport(bytes: Buffer, encoding: string | undefined): Promise<EventReport> {
-  const body = requireShape(EventsBody, parseJson(await decode(bytes, encoding), EVENTS_PATH))
+  // The manifests are JSON in texts. They and the body around them have one limit together.
+  const parts = partsOf(EVENTS_PATH)
+  const body = requireShape(EventsBody, parseJson(await decode(bytes, encoding), EVENTS_PATH, parts))
   const reporter = body.reporter ?? ALL
   if (reporter.shard >= reporter.shards) throw invalid('reporter.shard', 'must be less than the number of shards')
-  const events = body.data.map((payload, index) => readPayload(payload, `data.${index}`))
+  const events: (ApplicationEvent | undefined)[] = []
+  for (const [index, payload] of body.data.entries()) {
+    events.push(readPayload(payload, { path: `data.${index}`, parts }))
+    // A manifest of thousands of resources takes a tenth of a second. Other requests go on in between.
+    await setImmediate()
+  }
   return {
     events: events.filter((event) => event !== undefined),
     others: events.filter((event) => event === undefined).length,
@@ -82,8 +90,14 @@ async function decode(bytes: Buffer, encoding: string | undefined): Promise<stri
   }
 }
 
+interface Place {
+  /** Place of the payload in the body. */
+  readonly path: string
+  readonly parts: Parts
+}
+
 /** Returns the event of a payload; undefined if its object is not an application. */
-function readPayload(payload: EventPayload, path: string): ApplicationEvent | undefined {
+function readPayload(payload: EventPayload, { path, parts }: Place): ApplicationEvent | undefined {
   const at = timeOf(payload.timestamp)
   if (at === undefined) throw invalid(`${path}.timestamp`, 'must be a time of RFC 3339')
   const { source } = payload
@@ -93,7 +107,7 @@ function readPayload(payload: EventPayload, path: string): ApplicationEvent | un
   const actual = given ?? object
   const named = [actual, object, payload.desiredManifest ?? source?.desiredManifest ?? ''].find((text) => text !== '')
   if (named === undefined) return readGone(payload, { at, path })
-  const manifest = readManifest(named, path)
+  const manifest = readManifest(named, { path, parts })
   if (!isApplication(manifest)) return undefined
   const common = { at, errors: errorsOf(payload) }
   if (actual === '') {
@@ -112,8 +126,8 @@ function readGone({ source }: EventPayload, { at, path }: { readonly at: number;
   return { name, namespace, uid, version: undefined, at, createdAt: undefined, manifest: undefined, errors: [] }
 }
 
-function readManifest(text: string, path: string): z.output<typeof AnyManifest> {
-  const value = parseJson(text, EVENTS_PATH)
+function readManifest(text: string, { path, parts }: Place): z.output<typeof AnyManifest> {
+  const value = parseJson(text, EVENTS_PATH, parts)
   if (!isRecord(value)) throw invalid(path, 'the manifest must be a JSON object')
   return shapeOf(AnyManifest, value, path)
 }

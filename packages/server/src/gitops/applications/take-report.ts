@@ -2,6 +2,7 @@
  * Stores what a reporter reports (docs/development/adr/0130-reported-applications.md). A report can repeat, come late and come in parts: what is stored only moves forward, and a
  * deletion is kept for a day, so that a late state does not bring the application back.
  */
+import { setImmediate } from 'node:timers/promises'
 import { fault, newId, sha256 } from '@windlass/kit'
 import { APPLICATION_HEALTHS, type EventsAnswer, type FullState } from '@windlass/protocol'
 import type { App } from '../../app.ts'
@@ -30,7 +31,11 @@ const MAX_NEVER_SEEN = 100
 export async function takeEventReport(app: App, runtimeId: string, report: EventReport): Promise<EventsAnswer> {
   const { events, others, reporter, fullState } = report
   // Outside of the transaction, which holds the only connection of SQLite.
-  const read = events.map((event) => readEvent(event, app.clock.now()))
+  const read: ReadEvent[] = []
+  for (const event of events) {
+    read.push(readEvent(event, app.clock.now()))
+    await setImmediate()
+  }
   return app.store.write(async (tx) => {
     if (!(await lockReportedRuntime(tx, runtimeId))) throw fault('unauthenticated')
     const followed = await followReporter(tx.query, { runtimeId, reporter, fullState, now: app.clock.now() })

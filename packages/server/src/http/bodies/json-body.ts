@@ -5,20 +5,35 @@ import { fault } from '@windlass/kit'
 const MAX_PARTS = 20_000
 /** Maximum for agents, engines and monitors, which report thousands of objects at once. */
 const MAX_REPORT_PARTS = 500_000
+/** Maximum for reporters, with the manifests in their bodies. What our reporter sends at once has about half of it. */
+const MAX_EVENT_PARTS = 200_000
 /** Maximum number of lists and objects inside each other, far below the depth at which code that visits them exhausts the stack. */
 const MAX_DEPTH = 200
 
-/** Routes of agents, engines, monitors and reporters of GitOps runtimes. */
-const REPORTS = /^\/(?:(?:v1\/(?:engine|agent|monitor)|api\/agent)\/|2\.0\/api\/events$)/
+/** Routes of agents, engines and monitors. */
+const REPORTS = /^\/(?:v1\/(?:engine|agent|monitor)|api\/agent)\//
+/** Route of reporters of GitOps runtimes. */
+const EVENTS = '/2.0/api/events'
+
+/** Fields and list items that can still be parsed, for texts that have one limit together. */
+export interface Parts {
+  readonly max: number
+  left: number
+}
+
+/** Returns the limit of the bodies of a route. */
+export function partsOf(route: string): Parts {
+  const max = route === EVENTS ? MAX_EVENT_PARTS : REPORTS.test(route) ? MAX_REPORT_PARTS : MAX_PARTS
+  return { max, left: max }
+}
 
 /**
  * Parses the body of a call. `route` is the declared path of the route, because the path of a request can be written in several ways. Fields named
  * `__proto__` are removed. Returns undefined for an empty body. Throws `request-invalid`.
  */
-export function parseJson(text: string, route: string): unknown {
+export function parseJson(text: string, route: string, parts = partsOf(route)): unknown {
   if (text === '') return undefined
-  const max = REPORTS.test(route) ? MAX_REPORT_PARTS : MAX_PARTS
-  requireLimits(text, max)
+  requireLimits(text, parts)
   try {
     const body: unknown = JSON.parse(text)
     if (PROTOTYPE.test(text)) removePrototypes(body)
@@ -33,21 +48,20 @@ const COMMA = 0x2c
 /** `[` and `{`, `]` and `}`. They differ in one bit. */
 const [OPENING, CLOSING, EITHER] = [0x7b, 0x7d, 0x20]
 
-/** Counts outside of strings, so that the content of documents does not count. Throws `request-invalid`. */
-function requireLimits(text: string, maxParts: number): void {
-  let count = 0
+/** Takes what the text has from `parts`. Counts outside of strings, so that the content of documents does not count. Throws `request-invalid`. */
+function requireLimits(text: string, parts: Parts): void {
   let depth = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) at = endOfText(text, at)
-    else if (code === COMMA) count += 1
+    else if (code === COMMA) parts.left -= 1
     else if ((code | EITHER) === OPENING) {
-      count += 1
+      parts.left -= 1
       depth += 1
     } else if ((code | EITHER) === CLOSING) depth -= 1
-    if (count > maxParts)
+    if (parts.left < 0)
       throw fault('request-invalid', {
-        message: `The body has more than ${maxParts.toLocaleString('en')} fields and list items.`,
+        message: `The body has more than ${parts.max.toLocaleString('en')} fields and list items.`,
         hint: 'Split the request into smaller ones.',
       })
     if (depth > MAX_DEPTH)

@@ -99,6 +99,13 @@ test('a body that is too large or not valid is refused with what is wrong, and s
   expect(await send(scene, { body: bomb, headers: packed })).toMatchObject({ status: 413, answer: { code: 'payload-too-large' } })
   const deep = `{"data":{"timestamp":"2027-01-10T08:00:00Z","actualManifest":${JSON.stringify('['.repeat(100_000))}}}`
   expect(await send(scene, { body: deep, headers })).toMatchObject({ status: 400 })
+  // Lists that are valid each, and too much together.
+  const status = { others: Array.from({ length: 1_000 }, () => ({})) }
+  const many = Array.from({ length: MAX_PAYLOADS }, (_, n) => event(argoApplication(`app-${n}`, { status }), Date.now()))
+  expect(await send(scene, { body: JSON.stringify({ data: many }), headers })).toMatchObject({
+    status: 400,
+    answer: { detail: expect.stringContaining('fields and list items') },
+  })
   expect((await scene.admin.applications.list()).items).toEqual([])
 })
 
