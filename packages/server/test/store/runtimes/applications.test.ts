@@ -246,6 +246,18 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     expect(await namesOf(app)).toEqual(['kept', 'old'])
   })
 
+  test('a runtime that moves to another cluster shows its applications, although they are older there', async () => {
+    await using held = await openRuntime()
+    const { app, clock } = held
+    await report(app, { data: event(argoApplication('shop', { version: 900 }), clock.now()) })
+    const moved = argoApplication('shop', { uid: 'moved', version: 7, createdAt: CREATED_AT - DAY_MS, health: 'Degraded' })
+    clock.advance(REPORTER_SILENT_MS)
+    expect(await report(app, { data: event(moved, clock.now()) })).toMatchObject({ taken: 0 })
+    clock.advance(1)
+    expect(await report(app, { data: event(moved, clock.now()) })).toMatchObject({ taken: 1 })
+    expect(await show(app, 'shop')).toMatchObject({ health: 'degraded', createdAt: CREATED_AT - DAY_MS })
+  })
+
   test('of deletions of applications that were never reported only some are stored, and they take no room of others', async () => {
     await using held = await openRuntime()
     const { app, clock } = held
