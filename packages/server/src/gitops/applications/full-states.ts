@@ -7,6 +7,7 @@ import type { App } from '../../app.ts'
 import {
   deleteLeftReporters,
   endApplications,
+  insertReporters,
   listReporters,
   listUnlisted,
   resetOtherDivisions,
@@ -58,6 +59,14 @@ export async function noteReporter(app: App, tx: Tx, followed: Followed): Promis
   const common = { runtime_id: runtimeId, account_id: app.accountId, shards }
   const full_at = isComplete ? now : (before?.full_at ?? null)
   await saveReporter(tx, { ...common, ...progress, shard, version, seen_at: now, full_at })
+  // A part that never reports is silent since its existence is known.
+  const heard = new Set([shard, ...known.map((row) => row.shard)])
+  const unheard = Array.from({ length: shards }, (_, part) => part).filter((part) => !heard.has(part))
+  const empty = { version: '', full_state: '', full_chunk: 0, full_started_at: 0, full_at: null }
+  await insertReporters(
+    tx,
+    unheard.map((part) => ({ ...common, ...empty, shard: part, seen_at: now })),
+  )
 }
 
 type Progress = Pick<GitopsReporterRow, 'full_state' | 'full_chunk' | 'full_started_at'>

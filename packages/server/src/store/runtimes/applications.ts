@@ -229,6 +229,11 @@ export async function saveReporter(tx: Tx, row: GitopsReporterRow): Promise<void
     .execute()
 }
 
+/** Notes parts of which nothing was heard yet. */
+export async function insertReporters(tx: Tx, rows: readonly GitopsReporterRow[]): Promise<void> {
+  if (rows.length > 0) await tx.query.insertInto('gitops_reporter').values(rows).execute()
+}
+
 /** Deletes the parts that a runtime no longer has, because its applications are divided into fewer ones. */
 export async function deleteLeftReporters(tx: Tx, runtimeId: string, shards: number): Promise<void> {
   await tx.query.deleteFrom('gitops_reporter').where('runtime_id', '=', runtimeId).where('shard', '>=', shards).execute()

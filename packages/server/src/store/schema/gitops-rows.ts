@@ -71,6 +71,7 @@ export interface GitopsReporterRow {
   full_started_at: number
   /** When the last full state was complete. */
   full_at: number | null
+  /** When the reporter was last heard; for a part that never reported, since when its existence is known. */
   seen_at: number
 }
 

@@ -348,6 +348,22 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     await expect(report(app, { data: [] })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
+  test('a part that has no reporter is silent since the division is known', async () => {
+    await using held = await openRuntime()
+    const { app, clock } = held
+    const reporter = { shard: 1, shards: 3 }
+    await report(app, { data: event(argoApplication('shop'), clock.now()), reporter })
+    const knownAt = clock.now()
+    clock.advance(REPORTER_SILENT_MS)
+    await report(app, { data: [], reporter })
+    expect(await show(app, 'shop')).not.toHaveProperty('silentSince')
+    clock.advance(1)
+    await report(app, { data: [], reporter: { shard: 0, shards: 3 } })
+    expect(await show(app, 'shop')).toMatchObject({ silentSince: knownAt })
+    await report(app, { data: [], reporter: { shard: 2, shards: 3 } })
+    expect(await show(app, 'shop')).not.toHaveProperty('silentSince')
+  })
+
   test('two reports at once of one runtime are both stored', async () => {
     await using held = await openRuntime()
     const { app, clock } = held
