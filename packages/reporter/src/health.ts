@@ -14,11 +14,12 @@ export interface Served {
 /** Serves until disposed. Rejects if the port is in use. */
 export function serveReporterHealth({ reporter, clock, port }: Served): Promise<ProbeServer> {
   return serveProbes(port, (path): ProbeAnswer | undefined => {
-    const { applications, waiting, waitingBytes, sent, refused, heardAt } = reporter.status()
-    const isReady = heardAt > 0 && clock.now() - heardAt < READY_MS
+    const { applications, waiting, waitingBytes, sent, refused, heardAt, isBlind } = reporter.status()
+    const isHeard = heardAt > 0 && clock.now() - heardAt < READY_MS
+    const isReady = isHeard && !isBlind
     // A reporter that waits for its server works: a restart would not help.
     if (path === '/healthz' || path === '/livez') return probe(true, '')
-    if (path === '/readyz') return probe(isReady, 'the server has not answered recently')
+    if (path === '/readyz') return probe(isReady, isBlind ? 'a namespace cannot be read' : 'the server has not answered recently')
     if (path !== '/metrics') return undefined
     const gauge = (name: string, help: string, value: number) => ({
       name: `windlass_reporter_${name}`,
@@ -32,7 +33,7 @@ export function serveReporterHealth({ reporter, clock, port }: Served): Promise<
       gauge('waiting_characters', 'Size of the manifests that wait.', waitingBytes),
       counter('reports_total', 'Reports that the server took.', sent),
       counter('refused_total', 'Applications that the server refused.', refused),
-      gauge('ready', 'Whether the server answered recently.', isReady ? 1 : 0),
+      gauge('ready', 'Whether the server answered recently and all namespaces can be read.', isReady ? 1 : 0),
     ])
     return { status: 200, body }
   })

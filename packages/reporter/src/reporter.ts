@@ -12,6 +12,7 @@ import { nextBatch, type Batch } from './batch.ts'
 import { FullStateRun, type KnownApplication } from './full-state.ts'
 import { manifestOf } from './manifest.ts'
 import { keyOf, Queue, type Entry, type QueueLimits } from './queue.ts'
+import { Sight } from './sight.ts'
 
 export interface ReporterOptions {
   readonly kube: Kube
@@ -43,6 +44,8 @@ export interface ReporterStatus {
   readonly refused: number
   /** When the server last took a body, epoch milliseconds; 0 for never. */
   readonly heardAt: number
+  /** The reporter cannot read all of its namespaces since some minutes. */
+  readonly isBlind: boolean
 }
 
 export interface Reporter extends AsyncDisposable {
@@ -59,6 +62,7 @@ const FULL_STATE_MS = 600_000
 const PATIENCE_MS = 60_000
 const BACKOFF = { baseMs: 500, maxMs: 30_000 }
 const TIMEOUT_MS = 30_000
+const FORBIDDEN = 403
 
 const zip = promisify(gzip)
 
@@ -76,6 +80,7 @@ class ClusterReporter implements Reporter {
   readonly #options: ReporterOptions
   readonly #stopped = new AbortController()
   readonly #queue: Queue
+  readonly #sight: Sight
   readonly #known = new Map<string, KnownApplication>()
   /** Watches that have not listed everything yet. */
   #unlisted: number
@@ -97,6 +102,7 @@ class ClusterReporter implements Reporter {
     this.#queue = new Queue({ ...LIMITS, ...options.limits }, () => this.#askFullState())
     const places = options.namespaces ?? [ALL_NAMESPACES]
     this.#unlisted = places.length
+    this.#sight = new Sight(places, options)
     this.ended = Promise.all([...places.map((namespace) => this.#watch(namespace)), this.#send()]).then(() => undefined)
     this.ended.catch(() => undefined)
   }
@@ -109,6 +115,7 @@ class ClusterReporter implements Reporter {
       sent: this.#sent,
       refused: this.#refused,
       heardAt: this.#heardAt,
+      isBlind: this.#sight.blind.length > 0,
     }
   }
 
@@ -126,7 +133,11 @@ class ClusterReporter implements Reporter {
   async #watch(namespace: string): Promise<void> {
     const { signal } = this.#stopped
     let isFirst = true
-    for await (const change of this.#options.kube.watch({ kind: 'Application', namespace }, { signal })) {
+    const onHeard = (): void => {
+      this.#sight.heard(namespace)
+      if (this.#sight.wasBlind) this.#wake.resolve()
+    }
+    for await (const change of this.#options.kube.watch({ kind: 'Application', namespace }, { signal, onHeard })) {
       if (change.type !== 'synced') this.#note(change)
       else {
         if (isFirst) this.#unlisted -= 1
@@ -176,14 +187,18 @@ class ClusterReporter implements Reporter {
     }
   }
 
-  /** Sends one body. Returns false if nothing is to be sent. */
+  /**
+   * Sends one body. Returns false if nothing is to be sent. A reporter that cannot read everything sends only changes, without a sign of life, so that the server
+   * shows that what it has may be out of date.
+   */
   async #sendNext(): Promise<boolean> {
     const now = this.#options.clock.monotonic()
-    const isDue = this.#unlisted === 0 && now >= this.#fullStateAt
+    const isBlind = this.#sight.check()
+    const isDue = !isBlind && this.#unlisted === 0 && now >= this.#fullStateAt
     const isPatient = this.#queue.size > 0 && now < this.#fullStateAt + PATIENCE_MS
     if (isDue && !isPatient) await this.#sendFullState()
     else if (this.#queue.size > 0) await this.#sendChanges()
-    else if (this.#sent === 0 || now >= this.#sentAt + REPORTER_ALIVE_MS) await this.#post([])
+    else if (!isBlind && (this.#sent === 0 || now >= this.#sentAt + REPORTER_ALIVE_MS)) await this.#post([])
     else return false
     return true
   }
@@ -232,14 +247,22 @@ class ClusterReporter implements Reporter {
     this.#fullStateAt = clock.monotonic() + fullStateMs
   }
 
+  /** Returns undefined also for an application that may not be read: it must not hold up the others. */
   async #read({ namespace, name }: Entry): Promise<string | undefined> {
-    const object = await this.#options.kube.find({ kind: 'Application', namespace, name }, this.#stopped.signal)
-    return object && manifestOf(object)
+    const { kube, log } = this.#options
+    try {
+      const object = await kube.find({ kind: 'Application', namespace, name }, this.#stopped.signal)
+      return object && manifestOf(object)
+    } catch (error) {
+      if (!isFault(error, 'cluster-refused') || error.details['httpStatus'] !== FORBIDDEN) throw error
+      log.warn({ err: error, namespace, application: name }, 'an application may not be read; it is left out')
+      return undefined
+    }
   }
 
   async #post(data: readonly object[], fullState?: FullState): Promise<EventsAnswer> {
     const { client, tokenFile, shard, shards, version, clock } = this.#options
-    const reporter = { shard, shards, version }
+    const reporter = { shard, shards, version, ...(this.#sight.wasBlind && { isBlind: true }) }
     const body = await zip(JSON.stringify({ data, reporter, ...(fullState !== undefined && { fullState }) }))
     const answer = await reporterCalls(client.withToken(readToken(tokenFile))).events(body, {
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
@@ -256,7 +279,8 @@ class ClusterReporter implements Reporter {
   async #rest(): Promise<void> {
     const { clock } = this.#options
     const { signal } = this.#stopped
-    const until = Math.min(this.#sentAt + REPORTER_ALIVE_MS, this.#unlisted === 0 ? this.#fullStateAt : Infinity)
+    const dueAt = Math.min(this.#sentAt + REPORTER_ALIVE_MS, this.#unlisted === 0 ? this.#fullStateAt : Infinity)
+    const until = this.#sight.wasBlind ? clock.monotonic() + REPORTER_ALIVE_MS : dueAt
     const woken = new AbortController()
     const pause = clock.sleep(Math.max(0, until - clock.monotonic()), AbortSignal.any([signal, woken.signal]))
     await Promise.race([this.#wake.promise, pause.catch(() => undefined)])

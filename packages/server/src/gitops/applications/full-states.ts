@@ -44,7 +44,7 @@ export async function followReporter(query: Query, noted: Noted): Promise<Follow
 /** Notes that the reporter lives, and ends what its full state did not have once all chunks are stored. */
 export async function noteReporter(app: App, tx: Tx, followed: Followed): Promise<void> {
   const { runtimeId, reporter, progress, isAccepted, isComplete, known, now } = followed
-  const { shard, shards, version = '' } = reporter
+  const { shard, shards, version = '', isBlind = false } = reporter
   const before = known.find((row) => row.shard === shard)
   // The parts of another division overlap with this one.
   if (isAccepted) await resetOtherDivisions(tx, runtimeId, shards)
@@ -57,8 +57,9 @@ export async function noteReporter(app: App, tx: Tx, followed: Followed): Promis
     await deleteLeftReporters(tx, runtimeId, shards)
   }
   const common = { runtime_id: runtimeId, account_id: app.accountId, shards }
+  const seen_at = isBlind && before !== undefined ? before.seen_at : now
   const full_at = isComplete ? now : (before?.full_at ?? null)
-  await saveReporter(tx, { ...common, ...progress, shard, version, seen_at: now, full_at })
+  await saveReporter(tx, { ...common, ...progress, shard, version, seen_at, full_at })
   // A part that never reports is silent since its existence is known.
   const heard = new Set([shard, ...known.map((row) => row.shard)])
   const unheard = Array.from({ length: shards }, (_, part) => part).filter((part) => !heard.has(part))

@@ -339,6 +339,8 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
       silentSince: heardAt,
       why: `The runtime "prod" has not reported since ${new Date(heardAt).toISOString()}, so this may be out of date.`,
     })
+    await report(app, { data: [], reporter: { shard: 0, shards: 1, isBlind: true } })
+    expect(await show(app, 'shop')).toMatchObject({ silentSince: heardAt })
     await report(app, { data: [], reporter: { shard: 0, shards: 1, version: '1.2.3' } })
     expect(await show(app, 'shop')).not.toHaveProperty('silentSince')
     const { id = '' } = (await findGitopsRuntime(app.store.query, app.accountId, 'prod')) ?? {}

@@ -1,0 +1,115 @@
+/** A reporter of an API server that refuses a part of what it asks for. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { manualClock, nodeTransport, silentLog } from '@windlass/kit'
+import { openKube } from '@windlass/kube'
+import { createClient, type EventReporter } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import { startReporter } from './reporter.ts'
+
+interface Body {
+  readonly data: readonly object[]
+  readonly reporter: EventReporter
+  readonly fullState?: object
+}
+
+const FORBIDDEN = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403, message: 'may not' }
+const application = (version: number) => ({
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Application',
+  metadata: { name: 'shop', namespace: 'open', uid: 'u', resourceVersion: String(version) },
+})
+
+/** Serves `shop` in the namespace `open`, which can be listed and not be read alone, and nothing in `closed`. Takes reports too. */
+async function openScene(namespaces: readonly string[]) {
+  const bodies: Body[] = []
+  const watches: ServerResponse[] = []
+  const state = { isClosed: true, reads: 0 }
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://local')
+    const answer = (status: number, body: object): unknown =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (pathname === '/2.0/api/events') {
+      void request.toArray().then((parts: Buffer[]) => {
+        // The reporter sends JSON in gzip, and the test looks at it as the wire has it.
+        const body = JSON.parse(gunzipSync(Buffer.concat(parts)).toString()) as Body
+        bodies.push(body)
+        const wanted = body.fullState === undefined ? [] : [{ namespace: 'open', name: 'shop' }]
+        answer(200, { taken: 0, ignored: 0, wanted })
+      })
+      return
+    }
+    const isOpen = pathname.includes('/namespaces/open/')
+    if (pathname.endsWith('/shop')) {
+      state.reads += 1
+      answer(403, FORBIDDEN)
+    } else if (!isOpen && state.isClosed) answer(403, FORBIDDEN)
+    else if (searchParams.has('watch')) {
+      response.writeHead(200).flushHeaders()
+      if (isOpen) watches.push(response)
+    } else answer(200, { metadata: { resourceVersion: '1' }, items: isOpen ? [application(1)] : [] })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-reporter-'))
+  const tokenFile = join(folder, 'token')
+  writeFileSync(tokenFile, 'token')
+  const kube = openKube({ access: { server: url, insecure: false, namespace: 'open' }, log: silentLog })
+  const clock = manualClock(1_000_000)
+  const client = createClient({ url, transport: nodeTransport() })
+  const common = { kube, client, tokenFile, namespaces, shard: 0, shards: 1, version: '1', clock, log: silentLog }
+  const reporter = startReporter(common)
+  return {
+    bodies,
+    clock,
+    reporter,
+    state,
+    change: (version: number) => watches.at(-1)?.write(`${JSON.stringify({ type: 'MODIFIED', object: application(version) })}\n`),
+    watching: () => watches.length,
+    async [Symbol.asyncDispose]() {
+      await reporter.close()
+      kube.close()
+      server.closeAllConnections()
+      server.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+test('an application that may not be read does not hold up the others', async () => {
+  await using scene = await openScene(['open'])
+  const { reporter, state, bodies, clock } = scene
+  await expect.poll(() => state.reads).toBe(1)
+  await expect.poll(() => reporter.status()).toMatchObject({ waiting: 0, applications: 1 })
+  const before = bodies.length
+  await expect.poll(scene.watching).toBe(1)
+  scene.change(2)
+  await expect.poll(() => bodies.slice(before).flatMap(({ data }) => data)).toHaveLength(1)
+  expect(clock.now()).toBe(1_000_000)
+})
+
+test('a reporter that cannot read a namespace for minutes is not ready, and sends changes without a sign of life', async () => {
+  await using scene = await openScene(['open', 'closed'])
+  const { reporter, state, bodies, clock } = scene
+  await expect.poll(() => bodies.flatMap(({ data }) => data)).toHaveLength(1)
+  await expect.poll(scene.watching).toBe(1)
+  expect(reporter.status().isBlind).toBe(false)
+  clock.advance(300_001)
+  expect(reporter.status().isBlind).toBe(true)
+  scene.change(2)
+  await expect.poll(() => bodies.at(-1)).toMatchObject({ data: [{}], reporter: { isBlind: true } })
+  const before = bodies.length
+  // Each of these would be the time of a sign of life.
+  for (let n = 0; n < 3; n += 1) clock.advance(60_000)
+  scene.change(3)
+  await expect.poll(() => bodies.slice(before)).toMatchObject([{ data: [{}], reporter: { isBlind: true } }])
+  state.isClosed = false
+  await expect.poll(() => bodies.at(-1)?.fullState, { timeout: 20_000 }).toBeDefined()
+  expect(reporter.status().isBlind).toBe(false)
+  expect(bodies.at(-1)?.reporter).not.toHaveProperty('isBlind')
+}, 30_000)
