@@ -63,7 +63,7 @@ spec:
   sourceNamespace: cf-shop
   source:
     repoURL: https://git.example.com/shop/apps.git
-    path: .
+    path: "."
     targetRevision: HEAD
     directory:
       include: "*"
