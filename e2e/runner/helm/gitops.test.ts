@@ -30,6 +30,8 @@ const render = (name: (typeof CASES)[number], ...values: object[]): Promise<Rend
   helm.template('windlass-gitops-runtime', valuesOf(name), ...values)
 const refusal = (name: (typeof CASES)[number], ...values: object[]): Promise<string> =>
   render(name, ...values).then(() => 'rendered', String)
+const annotationsOf = ({ metadata }: Rendered): Record<string, string> =>
+  z.record(z.string(), z.string()).default({}).parse(metadata['annotations'])
 
 test('the chart passes the linter', async () => {
   const values = await helm.values(valuesOf('tunnel'))
@@ -174,6 +176,23 @@ test('without a tunnel the router has pods of its own, and Ingress or HTTPRoute 
   expect(one(meshed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://mesh.example.com' } })
 })
 
+test('the hook before a removal needs nothing of the release, whose installation may have been refused', async () => {
+  for (const name of ['ingress', 'gitops-runtime'] as const) {
+    const objects = await render(name)
+    const weight = (kind: string): number => {
+      const annotations = annotationsOf(one(objects, kind, 'delete-runtime-from-platform'))
+      expect(annotations).toMatchObject({ 'helm.sh/hook': 'pre-delete' })
+      return Number(annotations['helm.sh/hook-weight'])
+    }
+    const job = weight('Job')
+    for (const kind of ['ServiceAccount', 'Role', 'RoleBinding']) expect(weight(kind)).toBeLessThan(job)
+    const spec = pod(objects, 'Job', 'delete-runtime-from-platform')
+    expect(spec).toMatchObject({ serviceAccountName: 'delete-runtime-from-platform' })
+    const secrets = z.array(z.looseObject({ secret: z.object({ optional: z.boolean().default(false) }).optional() }))
+    for (const { secret } of secrets.parse(spec['volumes'])) expect(secret?.optional ?? true).toBe(true)
+  }
+})
+
 test('the command and the chart agree on how a runtime is reached', async () => {
   expect(accessOf(valuesOf('tunnel'))).toMatchObject({ kind: 'tunnel', url: undefined })
   expect(accessOf(valuesOf('ingress'))).toMatchObject({ kind: 'ingress', url: WAYS.ingress.url, isChecked: true })
@@ -197,7 +216,9 @@ test.each(['tunnel', 'ingress'] as const)(
     const isChecked = (verb: string, group: string, resource: string): boolean =>
       rights.some((right) => right.verb === verb && right.group === group && right.resource === resource)
     // Hooks and disruption budgets are parts of an installation with Helm alone.
-    const objects = (await render(name)).filter(({ kind }) => kind !== 'PodDisruptionBudget' && kind !== 'Job')
+    const objects = (await render(name)).filter(
+      (object) => object.kind !== 'PodDisruptionBudget' && annotationsOf(object)['helm.sh/hook'] === undefined,
+    )
     for (const { apiVersion, kind, rules } of objects) {
       const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
       const plural = kind.endsWith('y')

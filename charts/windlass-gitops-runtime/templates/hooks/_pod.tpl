@@ -28,7 +28,8 @@ spec:
     - { name: user-token, secret: { secretName: {{ .name }}, optional: true, items: [{ key: {{ .key }}, path: token }] } }
     {{- end }}
     {{- with $ca.name }}
-    - { name: ca, secret: { secretName: {{ . }}, items: [{ key: {{ $ca.key }}, path: ca.crt }] } }
+    # It does not exist after an installation that was refused. Then the server is not reached, and the hook ends.
+    - { name: ca, secret: { secretName: {{ . }}, optional: true, items: [{ key: {{ $ca.key }}, path: ca.crt }] } }
     {{- end }}
 {{- end -}}
 
