@@ -76,7 +76,7 @@ function setField(document: Document, path: Edit[0], value: unknown): void {
     // The node of the file has its comment, and the style of its text.
     const keepsStyle = typeof value === 'string' && node.type === 'PLAIN' && isQuoted(before)
     before.value = node.value
-    if (!keepsStyle) before.type = node.type
+    if (!keepsStyle && node.type !== undefined) before.type = node.type
   } else
     document.setIn(
       path.map((part) => (typeof part === 'string' ? nodeOf(part) : part)),

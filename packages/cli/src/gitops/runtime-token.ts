@@ -1,6 +1,6 @@
 /**
  * The token of a GitOps runtime. It is in a Secret of the namespace of the runtime, with the random text that is a part of the key of Git tokens. A valid one is kept,
- * so that every installation can run again.
+ * so that every installation can run again. A token of another installation is never sent to the server.
  */
 import { randomBytes } from 'node:crypto'
 import { appProxyCalls } from '@windlass/client/app-proxy'
@@ -8,30 +8,18 @@ import type { ApiClient } from '@windlass/client'
 import { fault, isFault, type Fault } from '@windlass/kit/faults'
 import type { GitopsAccess } from '@windlass/protocol'
 import { orUndefined } from '../session/session.ts'
-
-/** Name and keys of the Secret. The original uses the same ones. */
-export const TOKEN_SECRET = { name: 'codefresh-token', token: 'token', iv: 'encryptionIV' } as const
-
-export interface StoredToken {
-  readonly token?: string | undefined
-  /** Never changes: Git tokens of users cannot be decrypted with another one. */
-  readonly iv?: string | undefined
-}
-
-/** The Secret with the token. */
-export interface TokenStore {
-  read(): Promise<StoredToken>
-  write(values: { readonly token: string; readonly iv: string }): Promise<void>
-}
+import { foreignToken, isOwnToken, type StoredToken, type TokenStore } from './token-secret.ts'
 
 export interface Registration {
   /** With the key of an admin. */
   readonly client: ApiClient
   readonly store: TokenStore
   readonly runtime: string
+  /** URL of the server for the cluster. */
+  readonly server: string
   /** True if the runtime is reached through a tunnel, for which the server needs a domain. */
   readonly needsTunnel: boolean
-  /** True to take over an existing runtime that is offline. */
+  /** True to take over an existing runtime that is offline, and to replace a token of another installation. */
   readonly recover: boolean
   /** Expected account; not checked if absent. */
   readonly accountId?: string | undefined
@@ -43,30 +31,31 @@ export interface Registered {
   readonly url: string | undefined
   /** True if this call created the token. */
   readonly isNew: boolean
+  /** Name of the Secret with the token of another installation that this call replaced. */
+  readonly replaced?: string | undefined
 }
 
 /**
- * Keeps a valid token, or creates one and the runtime. Throws `conflict` if the name belongs to another installation, and `config-invalid` for another account or a
- * server without tunnels; then no new token stays.
+ * Keeps a valid token, or creates one and the runtime. Throws `conflict` if the name belongs to another installation, or the Secret does and `recover` is false, and
+ * `config-invalid` for another account or a server without tunnels; then no new token stays.
  */
 export async function ensureRuntimeToken(registration: Registration): Promise<Registered> {
-  const { client, store, runtime } = registration
+  const { client, store, runtime, server, recover } = registration
   const stored = await store.read()
-  const access = stored.token === undefined ? undefined : await accessWith(client, runtime, stored.token)
-  if (stored.token !== undefined && access !== undefined) {
-    const { url } = await client.tunnels.get(runtime)
-    requireFacts(registration, access.accountId, url)
-    if (stored.iv === undefined) await store.write({ token: stored.token, iv: newIv() })
-    return { accountId: access.accountId, url, isNew: false }
-  }
+  const owner = { runtime, server }
+  const isForeign = stored !== undefined && !isOwnToken(stored, runtime, [server])
+  if (isForeign && !recover) throw foreignToken(stored, store, owner)
+  const kept = isForeign ? undefined : await keepValid(registration, stored)
+  if (kept !== undefined) return kept
   const before = await orUndefined(client.tunnels.get(runtime))
-  if (before !== undefined && (before.status !== 'offline' || !registration.recover)) throw nameInUse(runtime, before.status)
+  if (before !== undefined && (before.status !== 'offline' || !recover)) throw nameInUse(runtime, before.status)
   const created = await client.gitopsRuntimes.createToken(runtime)
   try {
     const { accountId } = requireAccess(await accessWith(client, runtime, created.token), runtime)
     requireFacts(registration, accountId, created.url)
-    await store.write({ token: created.token, iv: stored.iv ?? newIv() })
-    return { accountId, url: created.url, isNew: true }
+    const replaced = isForeign ? await store.copy() : undefined
+    await store.write({ token: created.token, iv: stored?.iv ?? newIv(), owner })
+    return { accountId, url: created.url, isNew: true, replaced }
   } catch (error) {
     // The first failure is the one to report.
     const undo =
@@ -74,6 +63,18 @@ export async function ensureRuntimeToken(registration: Registration): Promise<Re
     await undo.catch(() => undefined)
     throw error
   }
+}
+
+/** Returns the runtime of a stored token that the server accepts; undefined for another one. */
+async function keepValid(registration: Registration, stored: StoredToken | undefined): Promise<Registered | undefined> {
+  const { client, store, runtime, server } = registration
+  const token = stored?.token
+  const access = token === undefined ? undefined : await accessWith(client, runtime, token)
+  if (token === undefined || access === undefined) return undefined
+  const { url } = await client.tunnels.get(runtime)
+  requireFacts(registration, access.accountId, url)
+  if (stored?.iv === undefined) await store.write({ token, iv: newIv(), owner: { runtime, server } })
+  return { accountId: access.accountId, url, isNew: false }
 }
 
 /** Returns what the owner of the client may do at the runtime; undefined if the token is not one of the runtime. */

@@ -2,11 +2,9 @@
 import type { Kube } from '@windlass/kube'
 import type { Settings } from '../config.ts'
 import { openCluster, type OpenCluster } from '../runner/cluster/open-cluster.ts'
-import { readSecret, setSecretKeys } from '../runner/cluster/secrets.ts'
 import { openHelm, type Helm, type Release } from '../runner/helm/helm.ts'
 import { DEFAULT_NAMESPACE } from '../runner/init/names.ts'
 import { RELEASE_NAME } from './names.ts'
-import { TOKEN_SECRET, type TokenStore } from './runtime-token.ts'
 
 export interface TargetFlags {
   readonly kubeContextName?: string | undefined
@@ -44,16 +42,4 @@ export async function ensureRestrictedNamespace(kube: Kube, namespace: string): 
   if ((await kube.find({ kind: 'Namespace', name: namespace })) !== undefined) return
   const labels = { 'app.kubernetes.io/managed-by': 'windlass', 'pod-security.kubernetes.io/enforce': 'restricted' }
   await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }, [])
-}
-
-/** Opens the Secret with the token of the runtime. */
-export function openTokenStore(kube: Kube, namespace: string): TokenStore {
-  return {
-    async read() {
-      const found = await readSecret(kube, namespace, TOKEN_SECRET.name)
-      return { token: found?.[TOKEN_SECRET.token], iv: found?.[TOKEN_SECRET.iv] }
-    },
-    write: ({ token, iv }) =>
-      setSecretKeys(kube, { namespace, name: TOKEN_SECRET.name }, { [TOKEN_SECRET.token]: token, [TOKEN_SECRET.iv]: iv }),
-  }
 }

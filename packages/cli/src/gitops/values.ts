@@ -12,7 +12,7 @@ import {
   valueAt,
   type Tree,
 } from '../runner/values/read-values.ts'
-import { TOKEN_SECRET } from './runtime-token.ts'
+import { TOKEN_SECRET } from './token-secret.ts'
 
 export interface ValueFlags {
   readonly values?: string | undefined

@@ -3,19 +3,24 @@ import { expect, test } from 'vitest'
 import { openHttpScene } from '../../../server/test/support/http-scene.ts'
 import { checkKey } from '../../src/gitops/checks.ts'
 import { windlass } from '../windlass.ts'
-import { ensureRuntimeToken, type Registration, type StoredToken, type TokenStore } from '../../src/gitops/runtime-token.ts'
+import { ensureRuntimeToken, type Registration } from '../../src/gitops/runtime-token.ts'
+import type { StoredToken, TokenStore } from '../../src/gitops/token-secret.ts'
 
+const SERVER = 'https://windlass.example.com'
+const OWNER = { runtime: 'prod', server: SERVER }
 const TUNNELS = { domain: 'tunnels.test', port: 0 } as const
 
-function openStore(stored: StoredToken = {}): TokenStore & { stored: StoredToken } {
+function openStore(): TokenStore & { stored: StoredToken | undefined } {
   return {
-    stored,
+    name: 'codefresh-token',
+    stored: undefined,
     async read() {
       return this.stored
     },
     async write(values) {
       this.stored = values
     },
+    copy: () => expect.unreachable('no Secret of another installation'),
   }
 }
 
@@ -23,11 +28,11 @@ test('a registration keeps a valid token, replaces an invalid one, and keeps the
   await using scene = await openHttpScene({ tunnels: TUNNELS })
   const { admin, server } = scene
   const store = openStore()
-  const ask: Registration = { client: admin, store, runtime: 'prod', needsTunnel: true, recover: false }
+  const ask: Registration = { client: admin, store, runtime: 'prod', server: SERVER, needsTunnel: true, recover: false }
   const url = `https://${server.app.accountId}-prod.tunnels.test`
   expect(await ensureRuntimeToken(ask)).toEqual({ accountId: server.app.accountId, url, isNew: true })
   const first = store.stored
-  expect(first.iv).toMatch(/^[\w+/]{32}$/)
+  expect(first?.iv).toMatch(/^[\w+/]{32}$/)
   expect(await ensureRuntimeToken(ask)).toEqual({ accountId: server.app.accountId, url, isNew: false })
   expect(store.stored).toEqual(first)
   // Another namespace has no token of it, and this one has none any more.
@@ -35,23 +40,34 @@ test('a registration keeps a valid token, replaces an invalid one, and keeps the
     code: 'conflict',
     hint: expect.stringContaining('--recover'),
   })
-  store.stored = { token: `${'0'.repeat(24)}.${'x'.repeat(43)}`, iv: first.iv }
+  store.stored = { token: `${'0'.repeat(24)}.${'x'.repeat(43)}`, iv: first?.iv, owner: OWNER }
   await expect(ensureRuntimeToken(ask)).rejects.toMatchObject({ code: 'conflict' })
   expect(await ensureRuntimeToken({ ...ask, recover: true })).toMatchObject({ isNew: true })
-  expect(store.stored.iv).toBe(first.iv)
-  expect(store.stored.token).not.toBe(first.token)
+  expect(store.stored).toMatchObject({ iv: first?.iv, owner: OWNER })
+  expect(store.stored?.token).not.toBe(first?.token)
   expect((await admin.gitopsRuntimes.tokens('prod')).items).toHaveLength(2)
 })
 
 test('a registration that fails leaves neither a runtime nor a token (O003)', async () => {
   await using scene = await openHttpScene({ tunnels: TUNNELS })
   const { admin } = scene
-  const ask: Registration = { client: admin, store: openStore(), runtime: 'prod', needsTunnel: true, recover: false }
+  const ask: Registration = {
+    client: admin,
+    store: openStore(),
+    runtime: 'prod',
+    server: SERVER,
+    needsTunnel: true,
+    recover: false,
+  }
   await expect(ensureRuntimeToken({ ...ask, accountId: 'f'.repeat(24) })).rejects.toMatchObject({
     code: 'config-invalid',
     message: expect.stringContaining('belongs to the account'),
   })
-  const broken: TokenStore = { read: async () => ({}), write: () => Promise.reject(new Error('the cluster is away')) }
+  const broken: TokenStore = {
+    ...openStore(),
+    read: async () => undefined,
+    write: () => Promise.reject(new Error('the cluster is away')),
+  }
   await expect(ensureRuntimeToken({ ...ask, store: broken })).rejects.toThrow('the cluster is away')
   expect((await admin.tunnels.list()).items).toEqual([])
   await ensureRuntimeToken(ask)
@@ -61,7 +77,14 @@ test('a registration that fails leaves neither a runtime nor a token (O003)', as
 
 test('a server without a domain has runtimes with an Ingress only', async () => {
   await using scene = await openHttpScene()
-  const ask: Registration = { client: scene.admin, store: openStore(), runtime: 'prod', needsTunnel: true, recover: false }
+  const ask: Registration = {
+    client: scene.admin,
+    store: openStore(),
+    runtime: 'prod',
+    server: SERVER,
+    needsTunnel: true,
+    recover: false,
+  }
   await expect(ensureRuntimeToken(ask)).rejects.toMatchObject({ hint: expect.stringContaining('WINDLASS_SERVER_TUNNEL_DOMAIN') })
   expect(await ensureRuntimeToken({ ...ask, needsTunnel: false })).toMatchObject({ url: undefined, isNew: true })
 })

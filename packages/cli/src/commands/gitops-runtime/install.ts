@@ -7,13 +7,8 @@ import type { Invocation } from '../../command.ts'
 import { checkAddress, checkCluster, checkKey, checkRegisterUrl, printFindings, requirePassed } from '../../gitops/checks.ts'
 import { requireRuntimeName } from '../../gitops/names.ts'
 import { ensureRuntimeToken } from '../../gitops/runtime-token.ts'
-import {
-  ensureRestrictedNamespace,
-  openGitopsTarget,
-  openTokenStore,
-  type GitopsTarget,
-  type TargetFlags,
-} from '../../gitops/target.ts'
+import { ensureRestrictedNamespace, openGitopsTarget, type GitopsTarget, type TargetFlags } from '../../gitops/target.ts'
+import { openTokenStore } from '../../gitops/token-secret.ts'
 import { lastLines, requireOnline } from '../../gitops/tunnel-state.ts'
 import { accessOf, factValues, nameIn, readRuntimeValues, registerUrlIn, type ValueFlags } from '../../gitops/values.ts'
 import type { Printer } from '../../printer.ts'
@@ -41,16 +36,19 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   const findings = [key, ...(await checkCluster(cluster.kube, namespace, access)), ...(await checkAddress(access, settings))]
   requirePassed(findings, out)
   await ensureRestrictedNamespace(cluster.kube, namespace)
-  const { accountId, url, isNew } = await ensureRuntimeToken({
+  const serverUrl = session.clusterUrl ?? session.url
+  const { accountId, url, isNew, replaced } = await ensureRuntimeToken({
     client: session.client,
     store: openTokenStore(cluster.kube, namespace),
     runtime: name,
+    server: serverUrl,
     needsTunnel: access.kind === 'tunnel',
     recover: options.recover,
   })
-  const token: Finding = { check: 'token', status: 'pass', message: isNew ? 'created' : 'kept' }
+  const copy = replaced === undefined ? '' : `; the Secret ${replaced} has the one of the other installation`
+  const token: Finding = { check: 'token', status: 'pass', message: isNew ? `created${copy}` : 'kept' }
   const ca = session.caFile === undefined ? undefined : readFileSync(session.caFile, 'utf8')
-  const facts = factValues({ name, serverUrl: session.clusterUrl ?? session.url, accountId, url, ca })
+  const facts = factValues({ name, serverUrl, accountId, url, ca })
   const values = mergeTrees(mergeTrees(before ?? {}, facts), given)
   const isTunnel = access.kind === 'tunnel'
   printFindings([token, ...(isTunnel ? await checkRegisterUrl(registerUrlIn(values), settings) : [])], out)

@@ -5,51 +5,46 @@
 import { fault } from '@windlass/kit/faults'
 import type { Settings } from '../../config.ts'
 import { checkAddress, checkKey, requirePassed } from '../../gitops/checks.ts'
-import { ensureRuntimeToken, TOKEN_SECRET, type TokenStore } from '../../gitops/runtime-token.ts'
+import { ensureRuntimeToken } from '../../gitops/runtime-token.ts'
+import { foreignToken, isOwnToken, openTokenStore } from '../../gitops/token-secret.ts'
 import type { Printer } from '../../printer.ts'
 import { openRetryingClient } from '../../session/session.ts'
 import { readSecretFile } from '../config.ts'
 import { openOwnCluster, retryUnreachable } from '../context.ts'
-import { applySecret, readSecret } from '../secrets.ts'
 import { gitopsHookConfig } from './config.ts'
 
-/** Throws `config-invalid` without an API key, or if a check fails, and `conflict` for a name that another installation uses. */
+/** Throws `config-invalid` without an API key, or if a check fails, and `conflict` for a name or a Secret that another installation uses. */
 export async function registerGitopsRuntime(settings: Settings, out: Printer): Promise<void> {
   const config = gitopsHookConfig(settings.environment)
-  const store = openStore(config.SECRET, settings)
+  const { RUNTIME: runtime, SERVER_URL: server } = config
+  const kube = openOwnCluster(settings)
+  const store = openTokenStore(kube, kube.namespace, config.SECRET)
   const token = readSecretFile(config.TOKEN_PATH)
   if (token === undefined) {
-    if ((await store.read()).token !== undefined) return out.note('The API key is not mounted; the runtime keeps its token.')
+    const stored = await store.read()
+    if (stored !== undefined && !isOwnToken(stored, runtime, [server])) throw foreignToken(stored, store, { runtime, server })
+    if (stored?.token !== undefined) return out.note('The API key is not mounted; the runtime keeps its token.')
     throw fault('config-invalid', {
       message: 'No API key is mounted.',
       hint: 'Set global.codefresh.userToken.secretKeyRef to a key of an existing Secret.',
     })
   }
-  const client = openRetryingClient({ url: config.SERVER_URL, token, caFile: settings.caFile })
+  const client = openRetryingClient({ url: server, token, caFile: settings.caFile })
   const { URL: url } = config
   const address = { kind: 'ingress', url, isChecked: url !== undefined } as const
   requirePassed([await checkKey(client), ...(await checkAddress(address, settings))], out)
-  const { isNew } = await retryUnreachable(() =>
+  const { isNew, replaced } = await retryUnreachable(() =>
     ensureRuntimeToken({
       client,
       store,
-      runtime: config.RUNTIME,
+      runtime,
+      server,
       needsTunnel: config.TUNNEL,
       recover: config.RECOVER,
       accountId: config.ACCOUNT_ID,
     }),
   )
-  out.note(`runtime ${config.RUNTIME}: ${isNew ? 'registered' : 'known'}`)
+  out.note(`runtime ${runtime}: ${isNew ? 'registered' : 'known'}`)
+  if (replaced !== undefined) out.note(`The Secret ${replaced} has the token of the other installation.`)
   return undefined
-}
-
-function openStore(name: string, settings: Settings): TokenStore {
-  const kube = openOwnCluster(settings)
-  return {
-    read: async () => ({
-      token: await readSecret(kube, name, TOKEN_SECRET.token),
-      iv: await readSecret(kube, name, TOKEN_SECRET.iv),
-    }),
-    write: ({ token, iv }) => applySecret(kube, { name, values: { [TOKEN_SECRET.token]: token, [TOKEN_SECRET.iv]: iv } }),
-  }
 }
