@@ -39,7 +39,10 @@ export async function openObjectApi(): Promise<ObjectApi> {
     if (name === undefined) {
       const selector = url.searchParams.get('labelSelector')
       const items = [...objects].filter(([key, object]) => key.startsWith(`${plural}/`) && isSelected(object, selector))
-      return [200, { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '1' }, items: items.map(([, object]) => object) }]
+      return [
+        200,
+        { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '1' }, items: items.map(([, object]) => object) },
+      ]
     }
     const found = objects.get(`${plural}/${name}`)
     if (found === undefined) return [404, status(404, 'NotFound')]

@@ -26,12 +26,15 @@ export const gitopsRuntimeCommands = [
     summary: 'Install a GitOps runtime into a cluster, with a tunnel or an Ingress',
     about:
       'Checks the server, the cluster and the values, registers the runtime, and installs the chart windlass-gitops-runtime with Helm. Its token is in the Secret ' +
-      'codefresh-token, and no API key is in the cluster. The command can be repeated: a valid token is kept.',
+      'codefresh-token, and no API key is in the cluster. The command can be repeated: a valid token is kept. A Secret of another installation is refused, and not sent to the server.',
     arguments: runtime,
     options: {
       ...kubeOptions,
       ...valueOptions,
-      recover: flag('--recover', 'Take over an existing runtime of this name that is offline'),
+      recover: flag(
+        '--recover',
+        'Take over an existing runtime of this name that is offline, and replace a Secret codefresh-token of another installation; a copy of it stays',
+      ),
       ...helmOptions,
     },
     examples: [
@@ -53,7 +56,7 @@ export const gitopsRuntimeCommands = [
   command('gitops uninstall', {
     summary: 'Remove a GitOps runtime from the server, and then from its cluster',
     about:
-      'Lists what is removed, and asks for confirmation. The namespace, Argo CD and its applications are kept. With --platform-only the cluster is not changed: use it for a ' +
+      'Lists what is removed, and asks for confirmation. The namespace, Argo CD, its applications and the Secrets of managed clusters are kept. With --platform-only the cluster is not changed: use it for a ' +
       'cluster that does not exist any more.',
     arguments: runtime,
     options: {
