@@ -51,7 +51,7 @@ async function refusal(...more: object[]): Promise<string> {
 
 const runtime = (values: object): object => ({ global: { runtime: values } })
 
-test('the hook refuses a wrong key, a name in use, another account and a silent Ingress, and its log says why (O003)', async () => {
+test('the hook refuses a wrong key, a name in use, another account and a silent Ingress, its log says why, and the release can be removed (O003)', async () => {
   await addSecret('wrong', `${'0'.repeat(24)}.${'x'.repeat(40)}`)
   const wrong = { global: { codefresh: { userToken: { secretKeyRef: { name: 'wrong', key: 'key' } } } } }
   expect(await refusal(wrong)).toMatch(/✘ server: .*key/i)
@@ -66,6 +66,10 @@ test('the hook refuses a wrong key, a name in use, another account and a silent 
   expect((await scene.client.tunnels.list()).items.map(({ runtime: name }) => name)).toEqual(['taken'])
   expect(await kubectl('get', 'secrets', '--output', 'name')).not.toContain('codefresh-token')
   await scene.client.gitopsRuntimes.delete('taken')
+  // The account of the app-proxy does not exist, and the Job of the refused installation stays for its log until now.
+  await scene.helm.run('uninstall', RELEASE, '--namespace', NAMESPACE, '--wait', '--timeout', '120s')
+  const left = await kubectl('get', 'jobs,roles,rolebindings,serviceaccounts', '--output', 'name')
+  expect(left).toBe('serviceaccount/default')
 })
 
 test('the chart installs with a key, an account and a name: it registers the runtime and stores its token (O001, O004)', async () => {
