@@ -81,7 +81,9 @@ test('an unknown command of a group gets the similar one, or all of the group', 
   const hintOf = async (...words: string[]): Promise<string | undefined> =>
     /^hint: (.*)$/m.exec((await sandbox.run(words)).stderr)?.[1]
   expect(await hintOf('auth', 'logon')).toBe('Did you mean login?')
-  expect(await hintOf('describe', 'pipeline', 'demo/app')).toBe('Use one of build, delivery, notification, runtimes.')
+  expect(await hintOf('describe', 'pipeline', 'demo/app')).toBe(
+    'Use one of build, delivery, notification, runtimes, application.',
+  )
   expect(await hintOf('create', 'thing', 'x')).toMatch(/^Use one of step-type, agent, context, /)
   expect(await hintOf('frobnicate')).toBe('See --help.')
 })
