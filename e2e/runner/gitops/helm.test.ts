@@ -10,6 +10,9 @@ const NAMESPACE = `gitops-helm-${process.pid}`
 const RELEASE = 'runtime'
 const ADDRESS = serviceAddress(1)
 const LIST = '/app-proxy/api/git-integrations'
+/** Program with the arguments URL and headers: prints the status of the answer, or 0 if there is none. */
+const STATUS_OF = `const [url, headers] = process.argv.slice(1)
+fetch(url, { headers: JSON.parse(headers), signal: AbortSignal.timeout(5000) }).then(({ status }) => console.log(status), () => console.log(0))`
 
 let scene: GitopsScene
 beforeAll(async () => {
@@ -26,6 +29,16 @@ afterAll(async () => {
 })
 
 const kubectl = (...args: string[]): Promise<string> => scene.cluster.kubectl('--namespace', NAMESPACE, ...args)
+
+/** Asks from a pod of a deployment, in a process of its own: a kept connection would lead to where the address led when it was opened. */
+async function statusFrom(deployment: string, url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  return Number(await kubectl('exec', `deploy/${deployment}`, '--', 'node', '--eval', STATUS_OF, url, JSON.stringify(headers)))
+}
+
+/** Waits for the rules of a Service: they are in place shortly after its pods are ready, and until then its address leads out of the cluster. */
+async function answers(url: string, from: string): Promise<void> {
+  await eventually(`${url} answers`, async () => ((await statusFrom(from, url)) === 200 ? true : undefined))
+}
 
 async function addSecret(name: string, key: string): Promise<void> {
   const data = { key: Buffer.from(key).toString('base64') }
@@ -76,6 +89,8 @@ test('the chart installs with a key, an account and a name: it registers the run
   await install()
   expect(await scene.client.tunnels.get('prod')).toMatchObject({ status: 'online' })
   expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toMatch(/"encryptionIV".*"token"/)
+  // Before the first call: the router keeps its connections.
+  await answers(`http://${ADDRESS}:3017/api/healthz`, 'codefresh-tunnel-client')
   expect(await scene.call('prod', LIST, { authorization: scene.apiKey })).toMatchObject({ status: 200 })
   // The hook and its rights are gone.
   expect(await kubectl('get', 'jobs,roles', '--output', 'name')).toBe('role.rbac.authorization.k8s.io/cap-app-proxy')
@@ -94,13 +109,8 @@ test('with an Ingress the tunnel client is gone, and the router serves its paths
     'deployment.apps/cap-app-proxy\ndeployment.apps/internal-router',
   )
   const address = await kubectl('get', 'service', 'internal-router', '--output', 'jsonpath={.spec.clusterIP}')
-  const ask = (path: string, headers = {}): Promise<number> =>
-    fetch(`http://${address}${path}`, { headers, signal: AbortSignal.timeout(5_000) }).then(
-      ({ status }) => status,
-      () => 0,
-    )
-  // The rules of a Service are in place shortly after its pods are ready.
-  await eventually('the router answers', async () => ((await ask('/healthz')) === 200 ? true : undefined))
+  await answers(`http://${address}/healthz`, 'cap-app-proxy')
+  const ask = (path: string, headers = {}): Promise<number> => statusFrom('cap-app-proxy', `http://${address}${path}`, headers)
   expect(await ask(LIST, { authorization: scene.apiKey })).toBe(200)
   expect(await ask(LIST)).toBe(401)
   expect(await ask('/api/healthz')).toBe(404)
