@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import type { ReportedGitlabJob } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser, Page } from 'playwright-core'
+import { argoApplication, event, openReporter } from '../../../packages/server/test/support/fakes/application-reporter.ts'
 import { openGitlabManager, reportedJob } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { openPage, sharedChromium } from '../support/chromium.ts'
@@ -37,6 +38,26 @@ function hostileDocument(): string {
 }
 
 /** A job of GitLab with the text in each of its fields. */
+/** Reports applications whose texts are hostile. */
+async function reportHostileApplications(server: HttpScene): Promise<void> {
+  const { token } = await server.admin.gitopsRuntimes.createToken('prod')
+  const report = openReporter(server, token)
+  const applications = PAYLOADS.slice(0, 40).map((text, index) =>
+    argoApplication(`hostile-${index}`, {
+      project: text.slice(0, 60),
+      health: 'Degraded',
+      spec: { source: { repoURL: text, path: text, targetRevision: text } },
+      status: {
+        conditions: [{ type: text.slice(0, 60), message: text }],
+        operationState: { phase: 'Failed', message: text, operation: { initiatedBy: { username: text } } },
+        resources: [{ version: 'v1', kind: text, namespace: text, name: text, health: { status: 'Degraded', message: text } }],
+        summary: { images: [text] },
+      },
+    }),
+  )
+  await report({ data: applications.map((application) => event(application, Date.now())) })
+}
+
 function hostileJob(text: string, number: number): ReportedGitlabJob {
   const short = text.slice(0, 60)
   const names = {
@@ -102,6 +123,7 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
   })
   const gitlab = await openGitlabManager(scene)
   await gitlab.report(PAYLOADS.slice(0, 100).map((text, index) => hostileJob(text, index + 1)))
+  await reportHostileApplications(scene)
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   for (const path of [
@@ -187,6 +209,8 @@ const FLEET_SCREENS = [
   ...['', '/-/disks', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
   '/agents/agent',
   '/gitlab-jobs',
+  '/delivery/apps',
+  '/delivery/apps/prod/argocd/hostile-0',
   '/system',
 ]
 const OTHER_SCREENS = [

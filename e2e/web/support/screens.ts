@@ -42,6 +42,14 @@ export const SCREENS: readonly Screen[] = [
     empty: 'No manager of GitLab runners has reported a job yet.',
     command: 'windlass get gitlab-jobs',
   },
+  {
+    name: 'applications',
+    path: () => '/delivery/apps',
+    call: /\/v1\/applications\?/,
+    shows: 'There are no GitOps runtimes.',
+    empty: 'There are no GitOps runtimes.',
+    command: 'windlass get applications',
+  },
   { name: 'build', path: ({ build }) => `/builds/${build}`, call: /\/v1\/builds\/[0-9a-f]{24}$/, shows: 'unit_tests' },
   {
     name: 'step',

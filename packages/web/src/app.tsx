@@ -16,6 +16,8 @@ const Pipelines = late(async () => (await import('./pipelines/pipelines.tsx')).P
 const PipelineScreen = late(async () => (await import('./pipelines/pipeline-screen.tsx')).PipelineScreen)
 const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
 const GitlabJobs = late(async () => (await import('./gitlab-jobs/gitlab-jobs.tsx')).GitlabJobs)
+const Applications = late(async () => (await import('./delivery/applications.tsx')).Applications)
+const ApplicationScreen = late(async () => (await import('./delivery/application-screen.tsx')).ApplicationScreen)
 const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
 const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
 const AgentScreen = late(async () => (await import('./fleet/agents/agent-screen.tsx')).AgentScreen)
@@ -64,6 +66,12 @@ export function App(): ReactElement {
             </Route>
             <Route path="/gitlab-jobs">
               <GitlabJobs />
+            </Route>
+            <Route path="/delivery/apps">
+              <Applications />
+            </Route>
+            <Route path="/delivery/apps/:runtime/:namespace/:name">
+              <ApplicationScreen />
             </Route>
             <Route path="/approvals">
               <Approvals />

@@ -95,6 +95,8 @@ export const AccountChange = z.discriminatedUnion('noun', [
   z.object({ noun: z.literal('agent'), item: Agent }),
   z.object({ noun: z.literal('delivery'), item: Delivery }),
   z.object({ noun: z.literal('gitlab-job'), item: GitlabJob }),
+  /** Some applications have changed. There can be thousands of them, so that readers read the ones that they show. */
+  z.object({ noun: z.literal('applications') }),
   z.object({
     noun: z.literal('gone'),
     of: z.enum(['build', 'approval', 'runtime', 'agent', 'delivery', 'gitlab-job']),
@@ -111,6 +113,8 @@ export const AccountCounts = z.object({
   approvals: z.int(),
   /** Jobs of GitLab that have not ended. Absent if no manager of GitLab runners is known, or the caller may not see them. */
   gitlabJobs: z.int().optional(),
+  /** Applications that are degraded or missing. Absent if no GitOps runtime is known, or the caller may not see them. */
+  applications: z.int().optional(),
 })
 export type AccountCounts = z.infer<typeof AccountCounts>
 

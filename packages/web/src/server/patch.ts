@@ -103,6 +103,7 @@ const NOUN_KEYS = {
   agent: 'agents',
   delivery: 'deliveries',
   'gitlab-job': 'gitlab-jobs',
+  applications: 'applications',
 } as const
 
 function apply({ event, data }: StreamEvent): void {

@@ -1,6 +1,7 @@
 /** The places of the rail. A room is added here once its screens exist in `app.tsx`. */
 import type { Right } from '@windlass/protocol'
 import {
+  Boxes,
   Gauge,
   Hammer,
   Inbox,
@@ -33,6 +34,9 @@ export interface Room {
 /** The room of the jobs of GitLab runners, which is there once a manager of them has reported. */
 export const GITLAB_ROOM = 'GitLab jobs'
 
+/** The room of the applications of GitOps runtimes, which is there once a runtime exists. */
+export const APPLICATIONS_ROOM = 'Applications'
+
 export const ROOMS: readonly Room[] = [
   { name: 'Builds', group: 'Work', icon: Hammer, path: paths.builds(), key: 'b', also: ['/b/'] },
   {
@@ -42,6 +46,15 @@ export const ROOMS: readonly Room[] = [
     path: paths.gitlabJobs(),
     key: 'j',
     right: 'see-gitlab-jobs',
+    isOptional: true,
+  },
+  {
+    name: APPLICATIONS_ROOM,
+    group: 'Work',
+    icon: Boxes,
+    path: paths.applications(),
+    key: 'o',
+    right: 'see-gitops',
     isOptional: true,
   },
   { name: 'Pipelines', group: 'Work', icon: Workflow, path: paths.pipelines(), key: 'p' },

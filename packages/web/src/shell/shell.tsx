@@ -10,7 +10,7 @@ import { AwayBar } from './away-bar.tsx'
 import { Boundary } from './boundary.tsx'
 import { late } from './late.tsx'
 import { Rail } from './rail.tsx'
-import { badges, GITLAB_ROOM, useRooms } from './rooms.ts'
+import { APPLICATIONS_ROOM, badges, GITLAB_ROOM, useRooms } from './rooms.ts'
 import { useShortcuts } from './shortcuts.ts'
 import styles from './shell.module.css'
 import { tell, Toasts } from './toasts.tsx'
@@ -29,8 +29,12 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
   const isKnown = state.kind === 'in' || state.kind === 'ended'
   useTopics(isKnown ? ['account'] : [], ({ event, data }) => {
     if (event !== 'counts') return
-    const { approvals, gitlabJobs } = data.counts
-    badges.set({ Approvals: approvals, ...(gitlabJobs !== undefined && { [GITLAB_ROOM]: gitlabJobs }) })
+    const { approvals, gitlabJobs, applications } = data.counts
+    badges.set({
+      Approvals: approvals,
+      ...(gitlabJobs !== undefined && { [GITLAB_ROOM]: gitlabJobs }),
+      ...(applications !== undefined && { [APPLICATIONS_ROOM]: applications }),
+    })
   })
   useNewVersion()
   useShortcuts('Everywhere', [

@@ -48,6 +48,16 @@ export const paths = {
   approvals: (): string => '/approvals',
   deliveries: (id?: string): string => (id === undefined ? '/deliveries' : `/deliveries/${id}`),
   gitlabJobs: (): string => '/gitlab-jobs',
+  applications: (): string => '/delivery/apps',
+  application: ({
+    runtime,
+    namespace,
+    name,
+  }: {
+    readonly runtime: string
+    readonly namespace: string
+    readonly name: string
+  }): string => `/delivery/apps/${[runtime, namespace, name].map(encode).join('/')}`,
   runtimes: (): string => '/runtimes',
   runtime: (name: string, part?: RuntimePart): string => `/runtimes/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   agent: (name: string): string => `/agents/${encodeName(name)}`,

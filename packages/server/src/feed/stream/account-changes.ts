@@ -8,9 +8,10 @@ import type { App } from '../../app.ts'
 import { ELECT_TOPIC } from '../../builds/lifecycle/edit.ts'
 import { changedBuild } from '../../store/builds/builds.ts'
 import { GITLAB_TOPIC } from '../../gitlab-jobs/take-report.ts'
+import { APPLICATIONS_TOPIC } from '../../gitops/applications/take-report.ts'
 import { DELIVERY_TOPIC } from '../../triggers/deliveries/new-delivery.ts'
 import type { AccountPlace } from './cursor.ts'
-import { openAccountReader, type PlaceCounts, type ReadChange } from './account-reader.ts'
+import { openAccountReader, type PlaceCounts, type ReadChange, type SharedCounts } from './account-reader.ts'
 
 /** A change that a reader may see if it has the right of its noun, at the place if there is one. */
 export interface Change extends ReadChange {
@@ -28,8 +29,7 @@ export interface AccountChanges {
   /** Number of the latest change; 0 for none. */
   readonly last: number
   readonly counts: readonly PlaceCounts[]
-  /** Jobs of GitLab that run or wait; undefined if no manager of GitLab runners is known. */
-  readonly gitlabJobs: number | undefined
+  readonly shared: SharedCounts
   /** Returns the number after which a reader with this cursor continues; undefined if changes since then may be missing. */
   numberAt(cursor: AccountPlace): number | undefined
   /** Returns the changes after a number; undefined if some of them are not kept any more. */
@@ -56,8 +56,8 @@ const MAX_CHANGES = 5_000
 /** Characters of JSON of the kept changes. */
 const MAX_KEPT = 16_777_216
 
-/** Topics that are woken when a runtime, an agent, a delivery or a job of GitLab changes. */
-const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC, GITLAB_TOPIC])
+/** Topics that are woken when a runtime, an agent, a delivery, a job of GitLab or an application changes. */
+const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC, GITLAB_TOPIC, APPLICATIONS_TOPIC])
 
 const loops = new WeakMap<App['store'], Loop>()
 
@@ -73,7 +73,7 @@ class Loop implements AccountChanges {
   readAt = 0
   last = 0
   counts: readonly PlaceCounts[] = []
-  gitlabJobs: number | undefined
+  shared: SharedCounts = { gitlabJobs: undefined, applications: undefined }
   isOver = false
   /** All changes after this time are in `#kept`. */
   #since = 0
@@ -83,6 +83,7 @@ class Loop implements AccountChanges {
   readonly #readers = new Set<() => void>()
   readonly #reader: ReturnType<typeof openAccountReader>
   #changed = new Set<string>()
+  #hasChangedApplications = false
   #isReported = false
   #wake: (() => void) | undefined
   readonly #first: Promise<void>
@@ -121,9 +122,9 @@ class Loop implements AccountChanges {
     const listening = this.#app.store.listen((topic) => this.#note(topic))
     try {
       this.#since = this.#app.clock.now()
-      const { counts, gitlabJobs } = await this.#reader.readAll()
+      const { counts, shared } = await this.#reader.readAll()
       this.counts = counts
-      this.gitlabJobs = gitlabJobs
+      this.shared = shared
       this.readAt = this.#since
     } catch (error) {
       this.isOver = true
@@ -140,6 +141,7 @@ class Loop implements AccountChanges {
     const id = changedBuild(topic)
     if (id !== undefined) this.#changed.add(id)
     if (id === undefined && !LIST_TOPICS.has(topic)) return
+    if (topic === APPLICATIONS_TOPIC) this.#hasChangedApplications = true
     this.#isReported = true
     this.#wake?.()
   }
@@ -182,15 +184,16 @@ class Loop implements AccountChanges {
   }
 
   async #read(isFull: boolean): Promise<void> {
-    const changed = this.#changed
+    const reported = { builds: this.#changed, applications: this.#hasChangedApplications }
     this.#changed = new Set()
+    this.#hasChangedApplications = false
     this.#isReported = false
     const at = this.#app.clock.now()
-    const { changes, counts, gitlabJobs } = await (isFull ? this.#reader.readAll(changed) : this.#reader.readChanged(changed))
+    const { changes, counts, shared } = await (isFull ? this.#reader.readAll(reported) : this.#reader.readChanged(reported))
     for (const change of changes) this.#keep({ ...change, at, number: (this.last += 1) })
-    const isNew = changes.length > 0 || gitlabJobs !== this.gitlabJobs || !isEqual(counts, this.counts)
+    const isNew = changes.length > 0 || !isEqual([counts, shared], [this.counts, this.shared])
     this.counts = counts
-    this.gitlabJobs = gitlabJobs
+    this.shared = shared
     this.readAt = at
     if (isNew) for (const onChange of this.#readers) onChange()
   }
@@ -207,6 +210,6 @@ class Loop implements AccountChanges {
   }
 }
 
-function isEqual(one: readonly PlaceCounts[], other: readonly PlaceCounts[]): boolean {
+function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }

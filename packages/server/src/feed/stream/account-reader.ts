@@ -7,6 +7,7 @@ import { toApprovalItems } from '../../builds/list/list-approvals.ts'
 import { toItems } from '../../builds/list/list-builds.ts'
 import { countShownGitlabJobs, listGitlabJobPage } from '../../gitlab-jobs/show-jobs.ts'
 import type { Actor } from '../../identity/actor.ts'
+import { sumShownApplications } from '../../gitops/applications/show-applications.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
 import { countLiveBuilds, countOpenApprovals, findBuilds, listNewestBuilds } from '../../store/builds/lists/account-lists.ts'
 import { listDecidedApprovals, listOpenApprovals } from '../../store/builds/approvals.ts'
@@ -31,8 +32,23 @@ export interface PlaceCounts {
 export interface Read {
   readonly changes: readonly ReadChange[]
   readonly counts: readonly PlaceCounts[]
+  readonly shared: SharedCounts
+}
+
+/** Counts of what belongs to the installation. */
+export interface SharedCounts {
   /** Jobs of GitLab that run or wait; undefined if no manager of GitLab runners is known. */
   readonly gitlabJobs: number | undefined
+  /** Applications that are degraded or missing; undefined if no GitOps runtime is known. */
+  readonly applications: number | undefined
+}
+
+/** What was reported since the last read. */
+export interface Reported {
+  /** Ids of builds. */
+  readonly builds: ReadonlySet<string>
+  /** True if an application has changed. */
+  readonly applications: boolean
 }
 
 /** Newest builds, deliveries and decisions that are compared although nothing was reported. */
@@ -58,14 +74,14 @@ interface Entry {
 
 export interface AccountReader {
   /** Reads the builds that were reported as changed, and the lists that change with builds. */
-  readChanged(ids: ReadonlySet<string>): Promise<Read>
+  readChanged(reported: Reported): Promise<Read>
   /** Reads also what may have changed without a report. */
-  readAll(ids?: ReadonlySet<string>): Promise<Read>
+  readAll(reported?: Reported): Promise<Read>
 }
 
 export function openAccountReader(app: App): AccountReader {
   const { accountId, store } = app
-  const lists: Record<Exclude<Noun, 'build'>, Map<string, string>> = {
+  const lists: Record<Exclude<Noun, 'build' | 'applications'>, Map<string, string>> = {
     approval: new Map(),
     runtime: new Map(),
     agent: new Map(),
@@ -74,6 +90,7 @@ export function openAccountReader(app: App): AccountReader {
   }
   /** Build -> the list form that was sent last, newest last. */
   const builds = new Map<string, { readonly json: string; readonly isLive: boolean; readonly place: Place }>()
+  let applicationsStamp: string | undefined
 
   async function readBuilds(rows: readonly BuildRow[]): Promise<ReadChange[]> {
     const items = await toItems(app, rows, undefined)
@@ -155,7 +172,17 @@ export function openAccountReader(app: App): AccountReader {
     ]
   }
 
-  async function readGitlabJobs(): Promise<Pick<Read, 'changes' | 'gitlabJobs'>> {
+  /** Says that applications have changed, but not which: there can be thousands of them. Readers read the ones that they show. */
+  async function readApplications(isReported: boolean): Promise<Pick<SharedCounts, 'applications'> & Pick<Read, 'changes'>> {
+    const sums = await sumShownApplications(app)
+    const isChanged = isReported || sums?.stamp !== applicationsStamp
+    applicationsStamp = sums?.stamp
+    if (!isChanged) return { changes: [], applications: sums?.unwell }
+    const change = { noun: 'applications' } as const
+    return { changes: [{ change, json: JSON.stringify(change), place: undefined }], applications: sums?.unwell }
+  }
+
+  async function readGitlabJobs(): Promise<Pick<SharedCounts, 'gitlabJobs'> & Pick<Read, 'changes'>> {
     const gitlabJobs = await countShownGitlabJobs(app)
     if (gitlabJobs === undefined) return { changes: [], gitlabJobs }
     const { items } = await listGitlabJobPage(app, { limit: NEWEST })
@@ -163,7 +190,7 @@ export function openAccountReader(app: App): AccountReader {
     return { changes: compare('gitlab-job', entries), gitlabJobs }
   }
 
-  function compare(noun: Exclude<Noun, 'build'>, entries: readonly Entry[]): ReadChange[] {
+  function compare(noun: Exclude<Noun, 'build' | 'applications'>, entries: readonly Entry[]): ReadChange[] {
     const known = lists[noun]
     const next = new Map<string, string>()
     const changes: ReadChange[] = []
@@ -193,19 +220,20 @@ export function openAccountReader(app: App): AccountReader {
     return [...counts.values()]
   }
 
-  async function finish(changes: ReadChange[]): Promise<Read> {
-    const ofGitlab = await readGitlabJobs()
-    changes.push(...(await readApprovals()), ...(await readInstallation()), ...ofGitlab.changes)
-    return { changes, counts: await readCounts(), gitlabJobs: ofGitlab.gitlabJobs }
+  async function finish(changes: ReadChange[], { applications: isReported }: Reported): Promise<Read> {
+    const { gitlabJobs, changes: ofGitlab } = await readGitlabJobs()
+    const { applications, changes: ofGitops } = await readApplications(isReported)
+    changes.push(...(await readApprovals()), ...(await readInstallation()), ...ofGitlab, ...ofGitops)
+    return { changes, counts: await readCounts(), shared: { gitlabJobs, applications } }
   }
 
   return {
-    readChanged: async (ids) => finish(await readIds([...ids])),
-    readAll: async (ids = new Set()) => finish(await readDue(ids)),
+    readChanged: async (reported) => finish(await readIds([...reported.builds]), reported),
+    readAll: async (reported = { builds: new Set(), applications: false }) => finish(await readDue(reported.builds), reported),
   }
 }
 
-function toGone(of: Noun, id: string, place: Place | undefined): ReadChange {
+function toGone(of: Exclude<Noun, 'applications'>, id: string, place: Place | undefined): ReadChange {
   const change = { noun: 'gone', of, id } as const
   return { change, json: JSON.stringify(change), place }
 }

@@ -6,7 +6,7 @@ import { mayDecide } from '../../builds/list/list-approvals.ts'
 import { isAllowed, mayDo, type Actor } from '../../identity/actor.ts'
 import { followAccount, type AccountChanges, type Change } from './account-changes.ts'
 import { NO_PLACE } from '../../store/places.ts'
-import type { PlaceCounts } from './account-reader.ts'
+import type { PlaceCounts, SharedCounts } from './account-reader.ts'
 import type { AccountPlace } from './cursor.ts'
 import { UNTIL_WOKEN, type Send, type Source } from './source.ts'
 
@@ -24,6 +24,7 @@ const RIGHTS_OF = {
   agent: { right: 'see-runners', scope: 'agent:read' },
   delivery: { right: 'see-pipelines', scope: 'pipeline:read' },
   'gitlab-job': { right: 'see-gitlab-jobs', scope: 'gitlab-job:read' },
+  applications: { right: 'see-gitops', scope: 'gitops:read' },
 } as const satisfies Record<string, { right: Right; scope: Scope }>
 
 export interface AccountSource extends Source, Disposable {
@@ -118,9 +119,9 @@ function showChange({ change, place = NO_PLACE }: Change, actor: Actor): Account
   return { ...change, item: { ...change.item, waiting } }
 }
 
-/** Adds the counts of the builds that the caller may see, and of the jobs of GitLab. */
+/** Adds the counts of what the caller may see. */
 function sumCounts(
-  { counts: all, gitlabJobs }: { readonly counts: readonly PlaceCounts[]; readonly gitlabJobs: number | undefined },
+  { counts: all, shared }: { readonly counts: readonly PlaceCounts[]; readonly shared: SharedCounts },
   actor: Actor,
 ): AccountCounts {
   const builds: AccountCounts['builds'] = {}
@@ -131,5 +132,11 @@ function sumCounts(
       builds[status] = (builds[status] ?? 0) + count
     approvals += counts.approvals
   }
-  return { builds, approvals, ...(mayDo(actor, RIGHTS_OF['gitlab-job'], NO_PLACE) && defined({ gitlabJobs })) }
+  const { gitlabJobs, applications } = shared
+  return {
+    builds,
+    approvals,
+    ...(mayDo(actor, RIGHTS_OF['gitlab-job'], NO_PLACE) && defined({ gitlabJobs })),
+    ...(mayDo(actor, RIGHTS_OF.applications, NO_PLACE) && defined({ applications })),
+  }
 }

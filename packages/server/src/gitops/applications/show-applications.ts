@@ -9,6 +9,7 @@ import {
   listApplications,
   listLastReports,
   SORT_COLUMNS,
+  sumApplications,
   type ListedApplication,
 } from '../../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
@@ -46,6 +47,22 @@ export async function listApplicationPage(app: App, given: ApplicationQuery): Pr
     items: shown.map((row) => view(row)),
     ...defined({ next: next && Buffer.from(next).toString('base64url') }),
   }
+}
+
+/** What the navigation of the page shows of applications. */
+export interface ApplicationSums {
+  /** Applications that are degraded or missing. */
+  readonly unwell: number
+  /** Differs if an application was added or removed, or has another state. */
+  readonly stamp: string
+}
+
+/** Returns undefined if the account has no GitOps runtime. */
+export async function sumShownApplications({ store, accountId }: App): Promise<ApplicationSums | undefined> {
+  const runtimes = await listGitopsRuntimeNames(store.query, accountId)
+  if (runtimes.size === 0) return undefined
+  const { count, unwell, changedAt } = await sumApplications(store.query, accountId)
+  return { unwell, stamp: `${runtimes.size} ${count} ${unwell} ${changedAt}` }
 }
 
 const Cursor = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()])

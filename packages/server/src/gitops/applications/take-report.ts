@@ -22,6 +22,9 @@ import { followReporter, noteReporter } from './full-states.ts'
 import { isLate } from './order.ts'
 import type { ApplicationEvent, EventReport } from './read-events.ts'
 
+/** Topic that is woken when applications change. */
+export const APPLICATIONS_TOPIC = 'applications'
+
 /** Applications of a runtime that are stored, also those that are gone. The token of a runtime must not take the room of the others. */
 const MAX_APPLICATIONS = 5_000
 /** Deletions of applications that were never reported, which are stored to refuse late states. */
@@ -43,6 +46,7 @@ export async function takeEventReport(app: App, runtimeId: string, report: Event
     const taken = await applyEvents(app, tx, { runtimeId, events: read, marked })
     const wanted = fullState === undefined ? [] : await noteNames(tx, { runtimeId, fullState, marked })
     await noteReporter(app, tx, followed)
+    if (taken > 0) tx.wake(APPLICATIONS_TOPIC)
     return { taken, ignored: events.length - taken + others, wanted }
   })
 }

@@ -67,6 +67,26 @@ export async function noteListed(tx: Tx, ids: readonly string[], fullState: stri
       .execute()
 }
 
+/** Applications that are there: their number, those that are degraded or missing, and when one of them changed its state last (epoch milliseconds). */
+export async function sumApplications(
+  query: Query,
+  accountId: string,
+): Promise<{ readonly count: number; readonly unwell: number; readonly changedAt: number }> {
+  const row = await query
+    .selectFrom('gitops_application')
+    .select((of) => [
+      of.fn.countAll<number | string>().as('count'),
+      of.fn
+        .sum<number | string | null>(of.case().when('health', 'in', ['degraded', 'missing']).then(1).else(0).end())
+        .as('unwell'),
+      of.fn.max('state_since').as('changed_at'),
+    ])
+    .where('account_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return { count: Number(row?.count ?? 0), unwell: Number(row?.unwell ?? 0), changedAt: Number(row?.changed_at ?? 0) }
+}
+
 export interface UnlistedFilter {
   readonly runtimeId: string
   readonly fullState: string

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { listAll } from '@windlass/client'
 import { REPORTER_ROUTES } from '@windlass/client/reporter'
-import { MAX_PAYLOADS, MAX_EVENTS_BODY_BYTES } from '@windlass/protocol'
+import { MAX_PAYLOADS, MAX_EVENTS_BODY_BYTES, STREAM_EVENTS, type StreamEvent } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { argoApplication, event, goneEvent, openReporter } from '../../support/fakes/application-reporter.ts'
 import { openHttpScene, type HttpScene } from '../../support/http-scene.ts'
@@ -69,6 +69,51 @@ test('a runtime reports its applications with its token, and users see them with
   await admin.gitopsRuntimes.deleteToken('prod', token.split('.')[0] ?? '')
   await expect(reporter({ data: [] })).rejects.toMatchObject({ code: 'unauthenticated' })
   expect(server.app.closing.aborted).toBe(false)
+})
+
+test('the stream of a page says that applications have changed and how many are not well, and nothing to who has a role in a project only', async () => {
+  await using scene = await openHttpScene()
+  const { admin, nobody } = scene
+  await admin.projects.create({ name: 'shop' })
+  await admin.users.create({ name: 'guest', kind: 'service-account', role: 'none', projects: { shop: 'admin' } })
+  const guest = nobody.withToken((await admin.keys.create({ name: 'guest', role: 'admin', owner: 'guest' })).token)
+  const stop = new AbortController()
+  const events = async (client: typeof admin, found: StreamEvent[]): Promise<void> => {
+    for await (const { event: name, data, id } of client.server.stream({ query: { topic: ['account'] }, signal: stop.signal }))
+      found.push({
+        event: name,
+        id,
+        data: STREAM_EVENTS[name as keyof typeof STREAM_EVENTS].parse(JSON.parse(data)),
+      } as StreamEvent)
+  }
+  const [seen, hidden]: [StreamEvent[], StreamEvent[]] = [[], []]
+  const streams = [events(admin, seen), events(guest, hidden)].map((stream) => stream.catch(() => undefined))
+  const counts = (found: readonly StreamEvent[]) =>
+    found.flatMap(({ event: name, data }) => (name === 'counts' ? [data.counts] : []))
+  const changes = (): number =>
+    seen.filter(({ event: name, data }) => name === 'changed' && data.change.noun === 'applications').length
+  await expect.poll(() => [counts(seen).length, counts(hidden).length]).toEqual([1, 1])
+  expect(counts(seen)[0]).not.toHaveProperty('applications')
+  const { token } = await admin.gitopsRuntimes.createToken('prod')
+  const report = openReporter(scene, token)
+  const now = Date.now() - 60_000
+  await report({ data: [event(argoApplication('shop', { health: 'Missing' }), now), event(argoApplication('mail'), now)] })
+  await expect.poll(() => counts(seen).at(-1)).toMatchObject({ applications: 1 })
+  const before = changes()
+  expect(before).toBeGreaterThan(0)
+  // Only the message of its health differs: the counts stay.
+  await report({
+    data: event(
+      argoApplication('shop', { version: 2, status: { health: { status: 'Missing', message: 'the image cannot be pulled' } } }),
+      now + 1_000,
+    ),
+  })
+  await expect.poll(changes).toBeGreaterThan(before)
+  await report({ data: event(argoApplication('shop', { version: 3 }), now + 2_000) })
+  await expect.poll(() => counts(seen).at(-1)).toMatchObject({ applications: 0 })
+  expect(JSON.stringify(hidden)).not.toContain('applications')
+  stop.abort()
+  await Promise.all(streams)
 })
 
 test('a body that is too large or not valid is refused with what is wrong, and stores nothing', async () => {

@@ -1,0 +1,13 @@
+/** The routes of the page for GitOps, which it loads with their screens. */
+import type { Client } from '@windlass/protocol'
+import { bindGroups, type Groups } from './groups.ts'
+import { applications, tunnels } from './routes/gitops.ts'
+
+const DELIVERY_ROUTES = { applications, tunnels }
+
+export type DeliveryClient = Groups<typeof DELIVERY_ROUTES>
+
+/** Returns the methods of these routes on an open client. */
+export function openDeliveryClient(client: Client): DeliveryClient {
+  return bindGroups(client, DELIVERY_ROUTES)
+}

@@ -1,0 +1,37 @@
+/** What the screens of applications read from the server. */
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { openDeliveryClient } from '@windlass/client/delivery'
+import { client } from '../server/client.ts'
+import type { ApplicationFilter } from './filter.ts'
+
+const PAGE_SIZE = 50
+/** Changes come with the event stream, except the silence of a runtime. Milliseconds. */
+const REREAD_MS = 60_000
+
+const delivery = openDeliveryClient(client)
+
+export const deliveryQueries = {
+  applications: (filter: ApplicationFilter) =>
+    infiniteQueryOptions({
+      queryKey: ['applications', 'list', filter],
+      queryFn: ({ signal, pageParam }) =>
+        delivery.applications.list({ signal, query: { sort: 'name', ...filter, limit: PAGE_SIZE, cursor: pageParam } }),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ next }) => next,
+      placeholderData: keepPreviousData,
+      refetchInterval: REREAD_MS,
+    }),
+  application: (name: string) =>
+    queryOptions({
+      queryKey: ['applications', 'one', name],
+      queryFn: ({ signal }) => delivery.applications.get(name, { signal }),
+      refetchInterval: REREAD_MS,
+    }),
+  /** The connections of all GitOps runtimes. */
+  tunnels: () =>
+    queryOptions({
+      queryKey: ['applications', 'tunnels'],
+      queryFn: async ({ signal }) => (await delivery.tunnels.list({ signal })).items,
+      refetchInterval: REREAD_MS,
+    }),
+}

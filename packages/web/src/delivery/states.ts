@@ -1,0 +1,50 @@
+/** The word, shape and color of the states of applications. */
+import type { ApplicationHealth, ApplicationSync, SyncPhase, Tunnel, TunnelStatus } from '@windlass/protocol'
+import type { Look } from '../looks/states.ts'
+
+const HEALTHS = {
+  degraded: { word: 'Degraded', shape: 'cross', tone: 'bad' },
+  missing: { word: 'Missing', shape: 'triangle', tone: 'bad' },
+  unknown: { word: 'Unknown', shape: 'triangle', tone: 'wait' },
+  progressing: { word: 'Progressing', shape: 'arc', tone: 'run' },
+  suspended: { word: 'Suspended', shape: 'bars', tone: 'stop' },
+  healthy: { word: 'Healthy', shape: 'check', tone: 'ok' },
+} as const satisfies Readonly<Record<ApplicationHealth, Look>>
+
+const SYNCS = {
+  synced: { word: 'Synced', shape: 'check', tone: 'ok' },
+  'out-of-sync': { word: 'Out of sync', shape: 'triangle', tone: 'wait' },
+  unknown: { word: 'Unknown', shape: 'triangle', tone: 'wait' },
+} as const satisfies Readonly<Record<ApplicationSync, Look>>
+
+const PHASES = {
+  running: { word: 'Running', shape: 'arc', tone: 'run' },
+  terminating: { word: 'Terminating', shape: 'outline', tone: 'stop' },
+  succeeded: { word: 'Succeeded', shape: 'check', tone: 'ok' },
+  failed: { word: 'Failed', shape: 'cross', tone: 'bad' },
+  error: { word: 'Error', shape: 'cross', tone: 'bad' },
+  unknown: { word: 'Unknown', shape: 'triangle', tone: 'wait' },
+} as const satisfies Readonly<Record<SyncPhase, Look>>
+
+const TUNNELS = {
+  connecting: { word: 'Connecting', shape: 'dot', tone: 'run' },
+  online: { word: 'Connected', shape: 'check', tone: 'ok' },
+  stale: { word: 'Not answering', shape: 'triangle', tone: 'wait' },
+  offline: { word: 'Not connected', shape: 'cross', tone: 'bad' },
+} as const satisfies Readonly<Record<TunnelStatus, Look>>
+
+const NEVER_CONNECTED: Look = { word: 'Never connected', shape: 'dash', tone: 'idle' }
+
+export const lookOfHealth = (health: ApplicationHealth): Look => find(HEALTHS, health)
+export const lookOfSync = (sync: ApplicationSync): Look => find(SYNCS, sync)
+export const lookOfPhase = (phase: SyncPhase): Look => find(PHASES, phase)
+
+/** Returns the look of a tunnel. One that has never been connected is no fault: a runtime with an Ingress has none. */
+export function lookOfTunnel({ status, seenAt }: Pick<Tunnel, 'status' | 'seenAt'>): Look {
+  return status === 'offline' && seenAt === undefined ? NEVER_CONNECTED : find(TUNNELS, status)
+}
+
+/** A newer server may have other states. */
+function find(looks: Readonly<Record<string, Look>>, state: string): Look {
+  return (Object.hasOwn(looks, state) ? looks[state] : undefined) ?? { word: state, shape: 'dash', tone: 'idle' }
+}
