@@ -1,5 +1,6 @@
 /** Settings of the agent process, from `WINDLASS_AGENT_*`. Each may come from a file named by `…_FILE`. */
 import { Fault, fault, readConfig, splitList } from '@windlass/kit'
+import { LogLevel, Port, ProbePort } from '@windlass/kit/settings'
 import { z } from 'zod'
 import { PolicySettings } from './kubernetes/policy/settings.ts'
 import { withCodefreshSettings } from './codefresh-settings.ts'
@@ -107,23 +108,11 @@ export const AgentConfig = z.object({
     .positive()
     .default(60_000)
     .describe('Interval between comparisons of leftovers with the records of the server, milliseconds.'),
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .optional()
-    .describe('Port for /livez, /readyz and /metrics; not served if absent.'),
-  GITLAB_REPORTS_PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .optional()
-    .describe(
-      'Port on the loopback interface at which a manager of GitLab runners in the same pod reports its jobs, which the agent passes on to the server; not served if absent.',
-    ),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
+  PORT: ProbePort,
+  GITLAB_REPORTS_PORT: Port.optional().describe(
+    'Port on the loopback interface at which a manager of GitLab runners in the same pod reports its jobs, which the agent passes on to the server; not served if absent.',
+  ),
+  LOG_LEVEL: LogLevel,
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 

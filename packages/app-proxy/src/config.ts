@@ -1,6 +1,7 @@
 /** Settings of an app-proxy, from `WINDLASS_APP_PROXY_*` or options of the command. */
 import { tmpdir } from 'node:os'
 import { nodeTransport, proxyFrom, readConfig, splitList } from '@windlass/kit'
+import { LogLevel, Port } from '@windlass/kit/settings'
 import { accessOf, openKube } from '@windlass/kube'
 import { GitopsRuntimeName, HttpUrl, Id } from '@windlass/protocol'
 import { z } from 'zod'
@@ -42,7 +43,7 @@ export const AppProxyConfig = z.object({
     .refine((list) => list.every(isOrigin), 'must be origins such as https://ci.example.com')
     .describe('Origins of pages that may call the app-proxy, separated by commas. Default: that of SERVER_URL.'),
   HOST: z.string().default('0.0.0.0').describe('Address to listen on.'),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port to listen on; 0 selects a free port.'),
+  PORT: Port.default(8080).describe('Port to listen on; 0 selects a free port.'),
   NAMESPACE: z.string().optional().describe('Namespace of the runtime. Default: that of the pod or of the kubeconfig.'),
   KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
   FORGE_CA_PATH: z
@@ -53,7 +54,7 @@ export const AppProxyConfig = z.object({
     .string()
     .optional()
     .describe('Folder for repositories while a commit is made. Default: that of the system for temporary files.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
+  LOG_LEVEL: LogLevel,
 })
 export type AppProxyConfig = z.output<typeof AppProxyConfig>
 

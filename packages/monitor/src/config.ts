@@ -1,5 +1,6 @@
 /** Settings of the monitor process, from `WINDLASS_MONITOR_*`. Each may come from a file named by `…_FILE`. */
 import { readConfig, splitList } from '@windlass/kit'
+import { LogLevel, ProbePort } from '@windlass/kit/settings'
 import { z } from 'zod'
 
 const list = z.string().transform(splitList)
@@ -17,14 +18,8 @@ export const MonitorConfig = z.object({
     .describe(
       'Report Helm releases from the labels of their Secrets. Needs permission to list Secrets; their content is not read.',
     ),
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .optional()
-    .describe('Port for /livez, /readyz and /metrics; not served if absent.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
+  PORT: ProbePort,
+  LOG_LEVEL: LogLevel,
 })
 export type MonitorConfig = z.infer<typeof MonitorConfig>
 

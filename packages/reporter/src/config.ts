@@ -1,5 +1,6 @@
 /** Settings of a reporter, from `WINDLASS_REPORTER_*` or options of the command. */
 import { fault, nodeTransport, proxyFrom, readConfig, splitList } from '@windlass/kit'
+import { LogLevel, ProbePort } from '@windlass/kit/settings'
 import { accessOf, openKube } from '@windlass/kube'
 import { createClient, HttpUrl, MAX_SHARDS } from '@windlass/protocol'
 import { z } from 'zod'
@@ -35,14 +36,8 @@ export const ReporterConfig = z.object({
     .optional()
     .describe('The part of this reporter, from 0. Default: the number at the end of HOSTNAME, as pods of a StatefulSet have it.'),
   KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .optional()
-    .describe('Port for /healthz, /readyz and /metrics; not served if absent.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
+  PORT: ProbePort,
+  LOG_LEVEL: LogLevel,
 })
 export type ReporterConfig = z.output<typeof ReporterConfig>
 

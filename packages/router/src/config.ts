@@ -2,12 +2,12 @@
 import { promises as dns } from 'node:dns'
 import { readConfig, readNamedFile, splitList } from '@windlass/kit'
 import { isBlocked } from '@windlass/kit/addresses'
+import { LogLevel, Port } from '@windlass/kit/settings'
 import { z } from 'zod'
 import { areNetworks, inNetworks } from './networks.ts'
 import type { RouterOptions } from './router.ts'
 import { LABEL } from './routes.ts'
 
-const Port = z.coerce.number().int().min(0).max(65_535)
 const Count = z.coerce.number().int().positive()
 const NETWORKS = 'must be addresses or networks such as 10.1.0.0/16, separated by commas'
 
@@ -88,7 +88,7 @@ export const RouterConfig = z.object({
   CALLS: Count.default(1_000).describe('Calls in progress at the same time.'),
   IDLE_SECONDS: Count.default(300).describe('Seconds without any bytes after which a call ends.'),
   DRAIN_SECONDS: Count.default(25).describe('Seconds for calls in progress when the router stops.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
+  LOG_LEVEL: LogLevel,
 })
 export type RouterConfig = z.output<typeof RouterConfig>
 

@@ -1,6 +1,7 @@
 /** Settings of the server from the environment: `WINDLASS_SERVER_<KEY>`, or `WINDLASS_SERVER_<KEY>_FILE` for a mounted file. */
 import { isIP } from 'node:net'
 import { fault, readConfig, splitList } from '@windlass/kit'
+import { LogLevel, Port } from '@windlass/kit/settings'
 import { HttpUrl } from '@windlass/protocol'
 import { z } from 'zod'
 import { isNetwork } from './outbound/networks.ts'
@@ -50,7 +51,7 @@ export const ServerConfig = z.object({
     'PostgreSQL: idle time of a connection before the kernel sends TCP keepalive probes.',
   ),
   HOST: z.string().default('0.0.0.0').describe('Address to listen on.'),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port to listen on; 0 selects a free port.'),
+  PORT: Port.default(8080).describe('Port to listen on; 0 selects a free port.'),
   METRICS_PORT: z.coerce
     .number()
     .int()
@@ -96,7 +97,7 @@ export const ServerConfig = z.object({
     .describe('Code that creates the first admin; if not set, the server generates one in DATA_DIR/bootstrap.code and logs it.'),
   ...OIDC_KEYS,
   ...TUNNEL_KEYS,
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
+  LOG_LEVEL: LogLevel,
   DOCUMENT_HOSTS: z
     .string()
     .default('')

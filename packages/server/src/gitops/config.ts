@@ -1,5 +1,6 @@
 /** Settings of the listener for tunnels, a part of those of the server. */
 import { fault } from '@windlass/kit'
+import { Port } from '@windlass/kit/settings'
 import { z } from 'zod'
 import type { TunnelOptions } from './facts.ts'
 
@@ -15,13 +16,7 @@ export const TUNNEL_KEYS = {
     .describe(
       'Domain of the hosts of GitOps runtimes, such as tunnels.example.com, with a port if callers do not use 443. All names below it must lead to TUNNEL_PORT. Without it, no runtime can connect.',
     ),
-  TUNNEL_PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8090)
-    .describe('Port for tunnels, on the address HOST; 0 selects a free port.'),
+  TUNNEL_PORT: Port.default(8090).describe('Port for tunnels, on the address HOST; 0 selects a free port.'),
   TUNNEL_TLS_CERT_PATH: z
     .string()
     .optional()

@@ -1,5 +1,6 @@
 /** Settings of the client of a tunnel, from `WINDLASS_TUNNEL_*` or options of the command. */
 import { proxyFrom, readConfig, readNamedFile, splitList } from '@windlass/kit'
+import { LogLevel, ProbePort } from '@windlass/kit/settings'
 import { z } from 'zod'
 import { RUNTIME_NAME } from '../protocol.ts'
 import { DEFAULT_PREFIXES } from './allowed-path.ts'
@@ -35,14 +36,8 @@ export const TunnelClientConfig = z.object({
     .describe('Paths that are forwarded, with all below them, separated by commas.'),
   CA_PATH: z.string().optional().describe('PEM file with certificate authorities for the server, besides the default ones.'),
   ROUTER_CA_PATH: z.string().optional().describe('PEM file with the certificate authorities of a router with TLS.'),
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .optional()
-    .describe('Port for /healthz, /readyz and /metrics; not served if absent.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Lowest log level that is written.'),
+  PORT: ProbePort,
+  LOG_LEVEL: LogLevel,
 })
 export type TunnelClientConfig = z.output<typeof TunnelClientConfig>
 

@@ -1,5 +1,6 @@
 /** Settings of the cleaner jobs, from `WINDLASS_CLEANER_*`; the names of the Codefresh cleaner are accepted too. */
 import { readConfig, splitList } from '@windlass/kit'
+import { LogLevel } from '@windlass/kit/settings'
 import { z } from 'zod'
 
 export const CleanerConfig = z.object({
@@ -26,7 +27,7 @@ export const CleanerConfig = z.object({
     .transform((text) => !['', 'false', '0', 'no', 'off'].includes(text.toLowerCase()))
     .describe('Only log what would be removed.'),
   KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
+  LOG_LEVEL: LogLevel,
 })
 export type CleanerConfig = z.output<typeof CleanerConfig>
 

@@ -1,5 +1,6 @@
 /** Settings of the node disk cleaner, from `WINDLASS_LOCAL_MONITOR_*`; the names of the Codefresh monitor are accepted too. */
 import { readConfig } from '@windlass/kit'
+import { Port } from '@windlass/kit/settings'
 import { z } from 'zod'
 
 const seconds = z.coerce.number().nonnegative()
@@ -33,7 +34,7 @@ export const NodeDiskCleanerConfig = z.object({
     .describe('Interval between log lines with the use of the file system, seconds; 0 for never.'),
   DRY_RUN: truth.describe('Only log what would be removed.'),
   DEBUG: truth.describe('Log every decision; SIGUSR1 turns it on and off.'),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(9100).describe('Port for /metrics, /livez and /readyz.'),
+  PORT: Port.default(9100).describe('Port for /metrics, /livez and /readyz.'),
   KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
 })
 export type NodeDiskCleanerConfig = z.output<typeof NodeDiskCleanerConfig>

@@ -1,5 +1,6 @@
 /** Settings of the provisioner, from `WINDLASS_PROVISIONER_*`; the names of the Codefresh provisioner are accepted too. */
 import { readConfig, splitList } from '@windlass/kit'
+import { LogLevel, Port } from '@windlass/kit/settings'
 import { z } from 'zod'
 
 const count = z.coerce.number().int().positive()
@@ -33,8 +34,8 @@ export const ProvisionerConfig = z.object({
     .describe('Duration of the lease, after which another process takes over from one that died, seconds.'),
   QPS: z.coerce.number().positive().default(100).describe('Maximum number of calls to the Kubernetes API per second.'),
   BURST: count.default(200).describe('Maximum burst of calls to the Kubernetes API.'),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port for /livez, /readyz and /metrics.'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
+  PORT: Port.default(8080).describe('Port for /livez, /readyz and /metrics.'),
+  LOG_LEVEL: LogLevel,
   HELPER_IMAGE: z
     .string()
     .default('windlass/windlass')
