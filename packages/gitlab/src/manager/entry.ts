@@ -5,6 +5,7 @@ import type { Clock, Logger } from '@windlass/kit'
 import type { RunnerConfig, RunnerSection } from '../config/schema.ts'
 import { openCoordinator, type Coordinator } from '../coordinator/client.ts'
 import { mergeLabels, runnerInfo } from '../coordinator/info.ts'
+import { shortToken } from '../coordinator/tokens.ts'
 import { openTlsSource, type TlsSource } from '../coordinator/tls-files.ts'
 import { featureFlags } from '../job/feature-flags.ts'
 import type { RunnerEntry } from '../feed/feed.ts'
@@ -78,6 +79,16 @@ export function openEntry(
     signal,
   })
   return { key: entryKey(runner), runnerKey: runnerKey(runner), runner, coordinator, tls }
+}
+
+/** Names of a runner that people know from GitLab: its own, and the short form of its token. */
+export interface RunnerNames {
+  readonly name: string
+  readonly shortToken: string
+}
+
+export function runnerNames({ runner: { name = '', token = '' } }: Pick<Entry, 'runner'>): RunnerNames {
+  return { name, shortToken: shortToken(token) }
 }
 
 /** Returns the settings of an entry for the feed. */

@@ -6,10 +6,11 @@ import type { RunnerConfig } from '../config/schema.ts'
 import { storeToken } from '../config/store-token.ts'
 import { systemIdFor } from '../config/system-id.ts'
 import { runRotation } from '../coordinator/rotation.ts'
+import type { EntryState } from '../feed/feed-entry.ts'
 import { openFeed, type Feed, type ReceivedJob } from '../feed/feed.ts'
 import { featureFlags } from '../job/feature-flags.ts'
 import { openConfigSource, type ConfigSource } from './config-source.ts'
-import { entryKey, feedEntry, openEntry, type Entry } from './entry.ts'
+import { entryKey, feedEntry, openEntry, runnerNames, type Entry, type RunnerNames } from './entry.ts'
 import { openJobRunner, type JobRunner } from './job-runner.ts'
 import { openJobViews, type JobListener, type JobView } from './views/job-view.ts'
 import { openPlaces } from './plan/places.ts'
@@ -42,7 +43,7 @@ export interface ManagerState {
   readonly jobs: readonly JobView[]
   /** Runners of the configuration that have a token. */
   readonly runners: readonly { readonly name: string; readonly gitlab: string }[]
-  readonly entries: ReturnType<Feed['state']>
+  readonly entries: readonly (EntryState & RunnerNames)[]
   /** Number of open terminals. Absent if the manager serves none. */
   readonly terminals?: number
 }
@@ -310,7 +311,7 @@ class GitlabManager implements Manager {
       runners: this.#config.runners.flatMap((runner) =>
         runner.token === undefined || runner.token === '' ? [] : [{ name: runner.name ?? '', gitlab: gitlabUrl(runner) }],
       ),
-      entries: this.#feed?.state() ?? [],
+      entries: (this.#feed?.state() ?? []).map((state) => ({ ...state, ...runnerNames(this.#entryOf(state.key)) })),
       ...defined({ terminals: this.#terminals.count() }),
     }
   }

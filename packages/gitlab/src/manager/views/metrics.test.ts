@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { runnerNames } from '../entry.ts'
 import type { ManagerState } from '../manager.ts'
 import { serveManager } from './metrics.ts'
 
@@ -33,6 +34,16 @@ test('the liveness of a manager is that of its loops, and its readiness whether 
 test('a manager with terminals counts those that are open', async () => {
   expect((await answerOf('/metrics', { terminals: 2 })).text).toContain('\nwindlass_gitlab_terminals 2\n')
   expect((await answerOf('/metrics')).text).not.toContain('terminals')
+})
+
+test('metrics of a runner have its name and the short form of its token, as those of the original', async () => {
+  const names = runnerNames({ runner: { name: 'shop', token: 'glrt-AbCdEfGhIjKlMnOp', executor: 'kubernetes' } })
+  const entry = { key: 'k', running: 0, requests: 2, requestLimit: 3, isPaused: true, ...names }
+  const { text } = await answerOf('/metrics', { entries: [entry] })
+  const labels = '{runner="AbCdEfGhI",runner_name="shop"}'
+  expect(text).toContain(`gitlab_runner_request_concurrency${labels} 2\n`)
+  expect(text).toContain(`gitlab_runner_request_concurrency_used_limit${labels} 3\n`)
+  expect(text).toContain(`gitlab_runner_worker_health_check_failures${labels} 1\n`)
 })
 
 test('metrics and the list of jobs have the jobs of the manager', async () => {

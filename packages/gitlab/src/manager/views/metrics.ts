@@ -1,5 +1,6 @@
 /** What a manager tells monitoring, with the names of the original, and its jobs for people who debug it. */
 import { exposition, probe, serveProbes, type ProbeAnswer, type ProbeServer } from '@windlass/kit'
+import type { RunnerNames } from '../entry.ts'
 import type { Manager, ManagerState } from '../manager.ts'
 
 /** Port of the metrics where none is given, as that of the original. */
@@ -49,22 +50,27 @@ function metricsText({ concurrent, jobs, entries, terminals }: ManagerState, ver
     {
       name: 'gitlab_runner_request_concurrency',
       help: 'Requests for jobs in progress, by runner entry.',
-      samples: entries.map(({ key, requests }) => ({ labels: { runner: key }, value: requests })),
+      samples: entries.map((entry) => ({ labels: labelsOf(entry), value: entry.requests })),
     },
     {
       name: 'gitlab_runner_request_concurrency_used_limit',
       help: 'Requests that an entry may make at the same time.',
-      samples: entries.map(({ key, requestLimit }) => ({ labels: { runner: key }, value: requestLimit })),
+      samples: entries.map((entry) => ({ labels: labelsOf(entry), value: entry.requestLimit })),
     },
     {
       name: 'gitlab_runner_worker_health_check_failures',
       help: 'Whether an entry is paused after refusals: 1 if it is.',
-      samples: entries.map(({ key, isPaused }) => ({ labels: { runner: key }, value: Number(isPaused) })),
+      samples: entries.map((entry) => ({ labels: labelsOf(entry), value: Number(entry.isPaused) })),
     },
     ...(terminals === undefined
       ? []
       : [{ name: 'windlass_gitlab_terminals', help: 'Open terminals of jobs.', samples: [{ value: terminals }] }]),
   ])
+}
+
+/** The labels of the original. */
+function labelsOf({ name, shortToken }: RunnerNames): Record<string, string> {
+  return { runner: shortToken, runner_name: name }
 }
 
 function jobsText({ jobs }: ManagerState): string {
