@@ -31,7 +31,7 @@ async function refused(
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   prepare?.(fake)
   const outcome = await refuseJob({
-    entry: { coordinator: client, runner: { name: 'shop' } },
+    entry: { coordinator: client, runner: { name: 'shop', token: 'glrt-AbCdEfGhIjKlMnOp' } },
     job: Job.parse(job.payload),
     error,
     systemId: 'r_0123456789ab',
@@ -76,6 +76,7 @@ test.each([
   const { job, outcome, lines } = await refused(error)
   expect(job.final).toMatchObject({ state: 'failed', failureReason: reason })
   expect([finals(job), job.violations]).toEqual([1, []])
+  expect(job.trace.toString()).toContain('on shop AbCdEfGhI, system ID: r_0123456789ab')
   expect(job.trace.toString()).toContain(`ERROR: ${says}`)
   expect(outcome).toMatchObject({ state: 'failed', reason })
   expect(job.trace.toString() + JSON.stringify(lines)).not.toContain('sesame-open')

@@ -7,6 +7,7 @@ import { ConfigurationError } from '../pod/configuration-error.ts'
 import { maskText } from '../trace/mask-text.ts'
 import { openTraceSender } from '../trace/trace-sender.ts'
 import type { Entry } from './entry.ts'
+import { managerLines } from './records/first-record.ts'
 import type { JobOutcome } from './views/job-view.ts'
 import { masksOf } from './views/shown-job.ts'
 import { failureLine, failureMessage, openTraceWriter } from './trace-writer.ts'
@@ -60,12 +61,7 @@ export async function refuseJob({
   const at = clock.now() * 1_000
   const writer = openTraceWriter(
     {
-      intro: [
-        {
-          at,
-          text: `Running with windlass ${shown.version} (${shown.revision})\n  on ${runner.name ?? ''}, system ID: ${shown.systemId}\n`,
-        },
-      ],
+      intro: managerLines({ runner, ...shown }).map((line) => ({ at, text: line })),
       hasSections: false,
       trace: {
         masked: [...masks.masked],

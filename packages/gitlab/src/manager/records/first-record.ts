@@ -64,6 +64,19 @@ export function recordOf(
   }
 }
 
+/** Returns the lines that every trace begins with: which manager has the job. */
+export function managerLines({
+  runner,
+  version,
+  revision,
+  systemId,
+}: Pick<JobPlanOptions, 'runner' | 'version' | 'revision' | 'systemId'>): string[] {
+  return [
+    `Running with windlass ${version} (${revision})\n`,
+    `  on ${runner.name ?? ''} ${shortToken(runner.token ?? '')}, system ID: ${systemId}\n`,
+  ]
+}
+
 function introLines({
   options,
   namespace,
@@ -77,13 +90,12 @@ function introLines({
   readonly notes: readonly string[]
   readonly image: string
 }): string[] {
-  const { job, runner, version, revision, systemId, now } = options
+  const { job, now } = options
   const hasSections = job.features.trace_sections === true
   const line = flagsLine(flags)
   const unknown = unknownFlags(job.variables.map(({ key }) => key))
   return [
-    `Running with windlass ${version} (${revision})\n`,
-    `  on ${runner.name ?? ''} ${shortToken(runner.token ?? '')}, system ID: ${systemId}\n`,
+    ...managerLines(options),
     ...(line === undefined ? [] : [`${line}\n`]),
     ...(unknown.length === 0 ? [] : [`  feature flags without an effect in Windlass: ${unknown.join(', ')}\n`]),
     ...secretLines(options),
