@@ -21,6 +21,7 @@ test('reads messages of GitLab and of object storage', () => {
     'tag_list: is empty, is odd; base: no',
   )
   expect(errorMessage(403, 'Forbidden', '{"message":"403 Forbidden"}')).toBeUndefined()
+  expect(errorMessage(403, 'Forbidden', '{"message":"403 Forbidden - Job is not running"}')).toBe('Job is not running')
   expect(
     errorMessage(403, 'Forbidden', '<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Expired</Message></Error>'),
   ).toBe('AccessDenied: Expired')

@@ -10,13 +10,14 @@ const ErrorBody = z.object({
 })
 
 /**
- * Returns the message of an error body. Undefined if it says no more than the status, or is not understood. `json` is the parsed body, for a caller that
- * needs it too.
+ * Returns the message of an error body, without the status before it. Undefined if it says no more than the status, or is not understood. `json` is the
+ * parsed body, for a caller that needs it too.
  */
 export function errorMessage(status: number, statusText: string, body: string, json = parseJson(body)): string | undefined {
   const text = jsonMessage(json) ?? xmlMessage(body)
-  if (text === undefined || text === '' || text === `${status} ${statusText}`) return undefined
-  return text.slice(0, MAX_CHARS)
+  const before = `${status} ${statusText}`
+  const said = text?.startsWith(before) === true ? text.slice(before.length).replace(/^[\s:-]+/, '') : text
+  return said === undefined || said === '' ? undefined : said.slice(0, MAX_CHARS)
 }
 
 function jsonMessage(json: unknown): string | undefined {
