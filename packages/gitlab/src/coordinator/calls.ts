@@ -183,7 +183,7 @@ async function once(
 }
 
 const HINT =
-  'Check `url` of the runner, the network between this machine and GitLab, and `tls-ca-file` for a private certificate authority.'
+  'Check `url` of the runner, the network between this machine and GitLab, and for a private certificate authority `tls-ca-file`, or `certsSecretName` of the chart.'
 
 function isJson(headers: IncomingHttpHeaders): boolean {
   return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')

@@ -34,6 +34,14 @@ test('the cause is found inside a fault and an aggregate error', () => {
   expect(explainUnreachable(error, 'http://10.0.0.5:7400').cause).toBe('connection refused by 10.0.0.5:7400')
 })
 
+test('an error of a certificate is told without the advice of Node about its command line', () => {
+  const advice = 'if the root CA is installed locally, try running Node.js with --use-system-ca'
+  const unknown = systemError('UNABLE_TO_VERIFY_LEAF_SIGNATURE', `unable to verify the first certificate; ${advice}`)
+  expect(explainUnreachable(unknown, 'https://10.0.0.5').cause).toBe(
+    'TLS: unable to verify the first certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
+  )
+})
+
 test('the hint for a refused loopback address names the pod', () => {
   const refused = systemError('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:7400')
   expect(explainUnreachable(refused, 'http://127.0.0.1:7400').hint).toContain('A loopback address is the pod itself')

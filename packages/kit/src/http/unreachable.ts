@@ -54,11 +54,14 @@ export function isTlsCode(code: string): boolean {
   return /^(ERR_TLS_|ERR_SSL_|CERT_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH)/.test(code)
 }
 
+/** Node adds it to errors of certificates. It is about the command line of Node, which users do not write. */
+const NODE_ADVICE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/
+
 /** Returns code and message of the system error inside faults and aggregate errors. Of several tried addresses the first one counts. */
 export function rootError(error: unknown): { code: string; text: string } {
   if (isFault(error) && error.cause instanceof Error) return rootError(error.cause)
   if (error instanceof AggregateError && error.errors.length > 0) return rootError(error.errors[0])
   if (!(error instanceof Error)) return { code: '', text: String(error) }
   const code = !isFault(error) && 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return { code, text: error.message.replace(/\.$/, '') || code }
+  return { code, text: error.message.replace(NODE_ADVICE, '').replace(/\.$/, '') || code }
 }
