@@ -268,9 +268,9 @@ test('validate names unknown keys with line and suggestion, and fails for them (
   })
   expect(JSON.parse((await scene.run(['validate', file, '-o', 'json'])).text)).toMatchObject({
     valid: false,
-    findings: [{ line: 8, key: 'runners[0].kubernetes.imgae' }],
+    findings: [{ line: 8, key: 'runners[0].kubernetes.imgae', isUnknownKey: true }],
   })
   writeFileSync(file, readFileSync(file, 'utf8').replace('imgae', 'image'))
-  expect(await scene.run(['validate', file])).toEqual({ code: 0, text: `${file} is valid: 1 runners.\n` })
+  expect(await scene.run(['validate', file])).toEqual({ code: 0, text: `${file} is valid: 1 runner.\n` })
   expect(await scene.run(['validate', join(scene.folder, 'absent')])).toMatchObject({ code: 3 })
 })

@@ -18,6 +18,8 @@ export interface Finding {
   readonly key: string
   readonly message: string
   readonly hint?: string
+  /** True for a key that the schema does not have. */
+  readonly isUnknownKey?: true
   /** Name of the runner that the key belongs to. */
   readonly runner?: string
 }
@@ -30,7 +32,7 @@ export interface ReadConfig {
 }
 
 /** Longest text that is read. Characters. */
-export const MAX_CONFIG_CHARS = 1_048_576
+const MAX_CONFIG_CHARS = 1_048_576
 
 /** Reads a text of TOML. Does not throw: everything that is wrong is a finding. Unknown keys are warnings, because the original ignores them. */
 export function readConfigText(text: string): ReadConfig {
@@ -52,6 +54,7 @@ export function readConfigText(text: string): ReadConfig {
       line: lines.lineOf(path),
       key: toText(path),
       message: `the key "${key}" is not known, and is ignored`,
+      isUnknownKey: true,
       ...(near !== undefined && { hint: `Did you mean ${near}?` }),
     }
   })

@@ -173,13 +173,13 @@ export async function validate({
   const text = readConfigFile(file)
   if (text === undefined) throw fault('file-not-found', { message: `${file} does not exist.` })
   const { config, findings } = readConfigText(text)
-  const isUnknownKey = ({ message }: { readonly message: string }): boolean => message.endsWith('is not known, and is ignored')
-  const hasFailed = config === undefined || findings.some(isUnknownKey)
+  const hasFailed = config === undefined || findings.some(({ isUnknownKey }) => isUnknownKey)
   if (options.output === 'json') out.line(JSON.stringify({ file, valid: !hasFailed, findings }, null, 2))
   else {
     for (const { line, severity, message, hint } of findings)
       out.line(`${file}:${line}: ${severity}: ${message}${hint === undefined ? '' : ` (${hint.replace(/[.]$/, '')})`}`)
-    if (findings.length === 0) out.line(`${file} is valid: ${config?.runners.length ?? 0} runners.`)
+    const count = config?.runners.length ?? 0
+    if (findings.length === 0) out.line(`${file} is valid: ${count === 1 ? '1 runner' : `${count} runners`}.`)
   }
   return hasFailed ? EXIT.failed : EXIT.success
 }
