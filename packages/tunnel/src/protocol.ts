@@ -33,7 +33,7 @@ export const INTERNAL = {
 export const FAILURES = ['path', 'unreachable', 'broken'] as const
 export type Failure = (typeof FAILURES)[number]
 
-export const GOAWAY_REASONS = ['replaced', 'shutdown', 'disconnected', 'revoked', 'removed'] as const
+const GOAWAY_REASONS = ['replaced', 'shutdown', 'disconnected', 'revoked', 'removed'] as const
 export type GoawayReason = (typeof GOAWAY_REASONS)[number]
 
 const Welcome = z.object({

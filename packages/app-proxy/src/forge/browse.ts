@@ -7,7 +7,7 @@ import type { ForgeSession } from './session.ts'
 /** Pages of the forge that are read for one page of a search. */
 const MAX_PAGES = 10
 /** Maximum bytes of a file that is shown. */
-export const MAX_FILE_BYTES = 1_048_576
+const MAX_FILE_BYTES = 1_048_576
 /** A file in JSON: base64, and what is around it. */
 const MAX_ANSWER_BYTES = 2 * MAX_FILE_BYTES
 

@@ -19,7 +19,7 @@ export const IntegrationName = z
     'must have at most 40 lower-case letters, digits and -, and begin and end with a letter or digit',
   )
 
-export const SHARING_POLICIES = ['ALL_USERS_IN_ACCOUNT', 'ACCOUNT_ADMINS'] as const
+const SHARING_POLICIES = ['ALL_USERS_IN_ACCOUNT', 'ACCOUNT_ADMINS'] as const
 
 export const IntegrationInput = z.strictObject({
   provider: z.enum(BROWSED_FORGES),

@@ -117,7 +117,7 @@ function parentsOf({ entries }: TableNode): { readonly name: string; readonly at
 }
 
 /** Returns the fault for a job that does not exist. It names what the file includes from elsewhere, where the job may be. */
-export function unknownName({ table, missing }: ResolveOptions, name: string, at: Place): Error {
+function unknownName({ table, missing }: ResolveOptions, name: string, at: Place): Error {
   const close = nearest(
     name,
     [...table.entries].flatMap(([key, { value }]) => (value.kind === 'table' ? [key] : [])),

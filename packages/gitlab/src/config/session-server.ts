@@ -22,7 +22,7 @@ export interface SessionProblem {
 }
 
 /** Default of `session_timeout`, which 0 means as well. Seconds. */
-export const SESSION_TIMEOUT_S = 1_800
+const SESSION_TIMEOUT_S = 1_800
 /** Hosts that mean all addresses of a machine. */
 const ANY_HOST: ReadonlySet<string> = new Set(['', '0.0.0.0', '::'])
 

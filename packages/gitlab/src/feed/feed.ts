@@ -64,7 +64,7 @@ export interface Feed {
  * Time after which an unanswered request counts as held by the server. Until then it reserves the slot of a job, because a server with a queue answers
  * at once. Milliseconds.
  */
-export const HELD_AFTER_MS = 1_000
+const HELD_AFTER_MS = 1_000
 /**
  * Time between the job that takes the last slot and the end of the requests that the server holds. The same push to GitLab often creates several jobs,
  * and a request that ends while the server answers it would lose its job. A job that arrives in this time waits until another one ends, because the server

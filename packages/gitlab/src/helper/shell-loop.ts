@@ -24,7 +24,7 @@ export const FILES = {
 } as const
 
 /** The loop. Its only argument is the shared folder. */
-export const SHELL_LOOP = `
+const SHELL_LOOP = `
 exchange=$1
 shell=$WINDLASS_SHELL
 unset WINDLASS_SHELL

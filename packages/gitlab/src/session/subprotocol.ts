@@ -1,7 +1,7 @@
 /** The two subprotocols in which GitLab talks with a terminal. Neither has a message for the size of the screen. */
 
 /** Frames with bytes, and text frames with bytes in Base64. */
-export const SUBPROTOCOLS = ['terminal.gitlab.com', 'base64.terminal.gitlab.com'] as const
+const SUBPROTOCOLS = ['terminal.gitlab.com', 'base64.terminal.gitlab.com'] as const
 export type Subprotocol = (typeof SUBPROTOCOLS)[number]
 
 /** Returns the first subprotocol of a client that is known here, from the header `Sec-WebSocket-Protocol`. */

@@ -7,7 +7,7 @@ export const MAX_STREAMS = 1_000
  * Bytes that a sender may be ahead of a receiver, for one call. A larger window lets one download fill the buffers of the network before other calls; a smaller
  * one limits its speed to the window per round trip. Measured in ADR 0125.
  */
-export const STREAM_WINDOW = 256 * 1024
+const STREAM_WINDOW = 256 * 1024
 /** The same for all calls together. Node gives bytes back as soon as they arrive, so a receiver that does not read stops only its own call. */
 export const CONNECTION_WINDOW = 16 * 1024 * 1024
 

@@ -26,7 +26,7 @@ import { Routes } from './routes.ts'
 export const TIMINGS: LinkTimings = { heartbeatMs: 15_000, deadMs: 45_000, idleMs: 300_000, drainMs: 60_000 }
 
 /** Calls of one address. A page of a runtime makes some dozens at once. */
-export const CALL_RATE: Rate = { perSecond: 100, burst: 1_000 }
+const CALL_RATE: Rate = { perSecond: 100, burst: 1_000 }
 /** Time for calls in progress when the server closes. Milliseconds. */
 const CLOSE_MS = 3_000
 /** Time until the ends of connections are noted when the server closes. Milliseconds. */

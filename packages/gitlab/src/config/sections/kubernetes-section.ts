@@ -6,7 +6,7 @@ import { ContainerSecurityContext, PodSecurityContext } from './security-section
 import { Volumes } from './volume-section.ts'
 
 /** Whose resources a key sets: those of the build container, of the helper, of each service, or of the whole pod. */
-export const RESOURCE_OWNERS = ['', 'helper_', 'service_', 'pod_'] as const
+const RESOURCE_OWNERS = ['', 'helper_', 'service_', 'pod_'] as const
 type Owner = (typeof RESOURCE_OWNERS)[number]
 type Quantity = `${'cpu' | 'memory' | 'ephemeral_storage'}_${'limit' | 'request'}`
 export type ResourceKey = Exclude<`${Owner}${Quantity}`, `pod_ephemeral${string}`>
