@@ -79,7 +79,7 @@ test('a cache goes from pod to pod by signed addresses, with its key, policy and
   )
   expect(other.final, other.trace.toString()).toMatchObject({ state: 'success' })
   expect(other.trace.toString()).toMatch(
-    /Checking cache for other\.\.\.[\s\S]*Failed to extract cache[\s\S]*Checking cache for deps-main\.\.\./,
+    /Checking cache for other\.\.\.[\s\S]*WARNING: the store does not have this cache[\s\S]*Failed to extract cache[\s\S]*Checking cache for deps-main\.\.\./,
   )
 })
 

@@ -10,6 +10,7 @@ import { startFakeGcs } from '../../../../e2e/gitlab/support/fake-gcs.ts'
 import { startFakeStore, type FakeStore } from '../../../../e2e/gitlab/support/fake-store.ts'
 import { CacheSection } from '../config/sections/cache-section.ts'
 import type { CacheUrls } from '../job/stage.ts'
+import { AbsentCache } from './absent-cache.ts'
 import { signedAddresses } from './signed-addresses.ts'
 import { restoreCache, saveCache } from './transfer-cache.ts'
 
@@ -153,4 +154,13 @@ test.each([
   const { get, put } = await addressesOf({ cache, env: {} })
   for (const address of [get, put])
     expect(address.split('?')[0]).toBe(`${expected}team/runner/AbCdEfGhI/project/5/deps%20%281%29`)
+})
+
+test('a cache that does not exist yet is told from one that cannot be read', async () => {
+  const shared = { timeoutMs: 60_000, env: {}, clock: systemClock, say: () => undefined }
+  const place = { file: join(folder, 'absent.zip'), folder }
+  await expect(restoreCache({ ...shared, ...place, url: undefined })).rejects.toThrow(AbsentCache)
+  const { get } = await addressesOf(ofAzure({ AccountKey: ACCOUNT_KEY, ContainerName: 'empty' }))
+  await expect(restoreCache({ ...shared, ...place, url: get })).rejects.toThrow(AbsentCache)
+  await expect(restoreCache({ ...shared, ...place, url: get.replace('sig=', 'sig=x') })).rejects.not.toThrow(AbsentCache)
 })

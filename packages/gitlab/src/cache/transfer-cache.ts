@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Clock } from '@windlass/kit'
 import { selectFiles, type Wanted } from '../archive/select-files.ts'
 import { compressionLevel, extractZip, zipStream } from '../archive/zip.ts'
+import { AbsentCache } from './absent-cache.ts'
 import { bodyText, openTries, quotedText, RefusedTransfer, statusOf, transfer, type Environment } from '../helper/transfer.ts'
 
 interface CacheOptions {
@@ -99,14 +100,14 @@ export interface RestoreOptions extends CacheOptions {
   readonly url: string | undefined
 }
 
-/** Downloads the archive if the store has one, and extracts it. Throws if there is none. */
+/** Downloads the archive if the store has one, and extracts it. Throws `AbsentCache` if there is none. */
 export async function restoreCache({ file, folder, url, timeoutMs, env, say }: RestoreOptions): Promise<void> {
   if (url === undefined)
     say(
       'No URL provided, cache will not be downloaded from shared cache server. Instead a local version of cache will be extracted.',
     )
   else await download({ file, url, timeoutMs, env, say })
-  if (!existsSync(file)) throw new Error('cache file does not exist')
+  if (!existsSync(file)) throw new AbsentCache('the cache does not exist yet')
   await extractZip(file, folder)
 }
 
@@ -118,7 +119,7 @@ async function download(
   const { statusCode: status = 0 } = answer
   if (status === 404) {
     answer.resume()
-    throw new Error('the store does not have this cache')
+    throw new AbsentCache('the store does not have this cache')
   }
   if (status !== 200) throw refused(answer, await bodyText(answer))
   const { origin, pathname } = new URL(url)

@@ -1,5 +1,6 @@
 /** `gitlab-runner-helper`: the program in the helper container of the pod of a GitLab job. */
 import { stopSignal, systemClock } from '@windlass/kit'
+import { AbsentCache } from '../cache/absent-cache.ts'
 import { runCommand } from './commands.ts'
 
 const signal = stopSignal()
@@ -17,7 +18,8 @@ try {
   })
 } catch (error) {
   if (!signal.aborted) {
-    process.stderr.write(`ERROR: ${error instanceof Error ? error.message : String(error)}\n`)
+    const level = error instanceof AbsentCache ? 'WARNING' : 'ERROR'
+    process.stderr.write(`${level}: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 1
   }
 }
