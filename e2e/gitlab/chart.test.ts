@@ -224,6 +224,31 @@ test.each(SNIPPETS)('the values "$name" of the guide render, and their configura
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'
 
+/** Runs the entrypoint of the container up to the registration, with these keys in the Secret. Returns the configuration of the manager. */
+async function registered(values: object, secret: Readonly<Record<string, string>>): Promise<ReturnType<typeof readConfigText>> {
+  const { data } = Data.parse(one(await render(values), 'ConfigMap'))
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-chart-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const write = (name: string, files: Readonly<Record<string, string>>, mode = 0o600): void => {
+    mkdirSync(join(folder, name))
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text, { mode })
+  }
+  // The folders of the container, and its program, of which only the registration runs.
+  write('configmaps', data)
+  write('secrets', secret)
+  write('bin', { windlass: `#!/bin/sh\n[ "$2" = run ] || exec ${WINDLASS} "$@"\n` }, 0o755)
+  const script = (data['entrypoint'] ?? '').replaceAll(/\/(?:secrets|configmaps)\b/g, (path) => folder + path)
+  const file = join(folder, '.gitlab-runner/config.toml')
+  const env = {
+    HOME: folder,
+    CONFIG_FILE: file,
+    CI_SERVER_URL: scene.coordinator.url,
+    PATH: `${folder}/bin:${process.env['PATH'] ?? ''}`,
+  }
+  await runProgram('/bin/sh', ['-c', script], { env: { ...process.env, ...env } })
+  return readConfigText(readFileSync(file, 'utf8'))
+}
+
 test.each([
   {
     what: 'keys of S3',
@@ -251,28 +276,17 @@ test.each([
   },
 ])('$what in the Secret of a cache reach the configuration of the manager (G044, G088)', async ({ type, secret, keys }) => {
   const config = `[[runners]]\n  [runners.cache]\n    Type = "${type}"\n    [runners.cache.${type}]\n`
-  const { data } = Data.parse(one(await render({ runners: { config } }), 'ConfigMap'))
-  const folder = mkdtempSync(join(tmpdir(), 'windlass-chart-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const write = (name: string, files: Readonly<Record<string, string>>, mode = 0o600): void => {
-    mkdirSync(join(folder, name))
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text, { mode })
-  }
-  // The folders of the container, and its program, of which only the registration runs.
-  write('configmaps', data)
-  write('secrets', { 'runner-token': TOKEN, ...secret })
-  write('bin', { windlass: `#!/bin/sh\n[ "$2" = run ] || exec ${WINDLASS} "$@"\n` }, 0o755)
-  const script = (data['entrypoint'] ?? '').replaceAll(/\/(?:secrets|configmaps)\b/g, (path) => folder + path)
-  const file = join(folder, '.gitlab-runner/config.toml')
-  const env = {
-    HOME: folder,
-    CONFIG_FILE: file,
-    CI_SERVER_URL: scene.coordinator.url,
-    PATH: `${folder}/bin:${process.env['PATH'] ?? ''}`,
-  }
-  await runProgram('/bin/sh', ['-c', script], { env: { ...process.env, ...env } })
-  const { config: written } = readConfigText(readFileSync(file, 'utf8'))
+  const { config: written } = await registered({ runners: { config } }, { 'runner-token': TOKEN, ...secret })
   expect(written?.runners.map(({ cache }) => cache)).toEqual([{ Type: type, [type]: keys }])
+})
+
+test('a Secret without a token ends the container with the names of its keys', async () => {
+  const values = { runners: { secret: 'gitlab-runner-secret' } }
+  const message = 'The Secret gitlab-runner-secret has neither the key runner-token nor runner-registration-token.'
+  await expect(registered(values, { token: TOKEN })).rejects.toThrow(message)
+  await expect(registered(values, { 'runner-token': '', 'runner-registration-token': '' })).rejects.toThrow(message)
+  const { config } = await registered(values, { 'runner-token': `${TOKEN}\n`, 'runner-registration-token': '' })
+  expect(config?.runners).toMatchObject([{ token: TOKEN }])
 })
 
 test('the chart passes the linter, needs the URL of GitLab, and its pods are restricted (G091)', async () => {

@@ -120,6 +120,12 @@ entrypoint: |
   tries=0
   # A container that starts again keeps its runner, and with it the jobs of that. A manager that has drained has unregistered it.
   is_registered() { [ -f "$folder/registered" ] && grep -q '^ *\[\[runners]]' "$folder/config.toml"; }
+  # A restart of the container reads the Secret again.
+  if [ -z "$CI_SERVER_TOKEN$REGISTRATION_TOKEN" ] && ! is_registered; then
+    echo 'error: The Secret {{ include "gitlab-runner.secret" . }} has neither the key runner-token nor runner-registration-token.' >&2
+    echo 'hint: Add the token of the runner to it. The container starts again by itself.' >&2
+    exit 1
+  fi
   is_registered || cp /configmaps/config.toml "$folder/config.toml"
   until is_registered || windlass gitlab register --non-interactive ${template:+--template-config "$template"}; do
     tries=$((tries + 1))
