@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics` of a reporter, for probes and Prometheus. */
+/** `/livez` (or `/healthz`), `/readyz` and `/metrics` of a reporter, for probes and Prometheus. */
 import { exposition, probe, serveProbes, type Clock, type ProbeAnswer, type ProbeServer } from '@windlass/kit'
 import type { Reporter } from './reporter.ts'
 

@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics` of a client, for probes and Prometheus on a local port. */
+/** `/livez` (or `/healthz`), `/readyz` and `/metrics` of a client, for probes and Prometheus on a local port. */
 import { exposition, probe, serveProbes, type ProbeAnswer, type ProbeServer } from '@windlass/kit'
 import type { TunnelClient } from './tunnel-client.ts'
 

@@ -67,7 +67,7 @@ export const gitopsCommands = [
         '--kubeconfig <file>',
         'Kubeconfig (default: $WINDLASS_REPORTER_KUBECONFIG, or the service account of the pod)',
       ),
-      port: integer('--port <port>', 'Port for /healthz, /readyz and /metrics (default: $WINDLASS_REPORTER_PORT, or none)'),
+      port: integer('--port <port>', 'Port for /livez, /readyz and /metrics (default: $WINDLASS_REPORTER_PORT, or none)'),
     },
     examples: ['windlass gitops report --server-url https://ci.example.com --token-file token --namespaces argocd'],
     run: async (invocation) => (await import('./report.ts')).runReporter(invocation),

@@ -20,7 +20,7 @@ export const tunnelCommands = [
         'Address of the router (default: $WINDLASS_TUNNEL_ROUTER_URL, http://internal-router)',
       ),
       caFile: text('--ca-file <file>', "PEM file of the server's certificate authority (default: $WINDLASS_TUNNEL_CA_PATH)"),
-      port: integer('--port <port>', 'Port for /healthz, /readyz and /metrics (default: $WINDLASS_TUNNEL_PORT, or none)'),
+      port: integer('--port <port>', 'Port for /livez, /readyz and /metrics (default: $WINDLASS_TUNNEL_PORT, or none)'),
     },
     examples: [
       'windlass tunnel run --server-url https://register.tunnels.example.com --runtime prod --token-file token',
