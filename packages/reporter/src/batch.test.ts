@@ -4,7 +4,7 @@ import { nextBatch } from './batch.ts'
 import { Queue, type Entry } from './queue.ts'
 
 function filled(entries: readonly Pick<Entry, 'name' | 'state'>[]): Queue {
-  const queue = new Queue({ maxBytes: 100_000_000, maxEntries: 1_000 }, () => undefined)
+  const queue = new Queue({ maxCharacters: 100_000_000, maxEntries: 1_000 }, () => undefined)
   for (const entry of entries) queue.add({ namespace: 'argocd', uid: 'u', at: 0, ...entry })
   return queue
 }

@@ -14,7 +14,7 @@ export interface Served {
 /** Serves until disposed. Rejects if the port is in use. */
 export function serveReporterHealth({ reporter, clock, port }: Served): Promise<ProbeServer> {
   return serveProbes(port, (path): ProbeAnswer | undefined => {
-    const { applications, waiting, waitingBytes, sent, refused, heardAt, isBlind } = reporter.status()
+    const { applications, waiting, waitingCharacters, sent, refused, heardAt, isBlind } = reporter.status()
     const isHeard = heardAt > 0 && clock.now() - heardAt < READY_MS
     const isReady = isHeard && !isBlind
     // A reporter that waits for its server works: a restart would not help.
@@ -30,7 +30,7 @@ export function serveReporterHealth({ reporter, clock, port }: Served): Promise<
     const body = exposition([
       gauge('applications', 'Applications that this reporter reports.', applications),
       gauge('waiting', 'Changes that are not reported yet.', waiting),
-      gauge('waiting_characters', 'Size of the manifests that wait.', waitingBytes),
+      gauge('waiting_characters', 'Size of the manifests that wait.', waitingCharacters),
       counter('reports_total', 'Reports that the server took.', sent),
       counter('refused_total', 'Applications that the server refused.', refused),
       gauge('ready', 'Whether the server answered recently and all namespaces can be read.', isReady ? 1 : 0),

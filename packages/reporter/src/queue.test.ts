@@ -5,9 +5,9 @@ function entry(name: string, manifest = 'x'.repeat(10), at = 1): Entry {
   return { namespace: 'argocd', name, uid: name, at, state: { manifest } }
 }
 
-function open(maxBytes = 100, maxEntries = 10): { readonly queue: Queue; dropped(): number } {
+function open(maxCharacters = 100, maxEntries = 10): { readonly queue: Queue; dropped(): number } {
   let count = 0
-  const queue = new Queue({ maxBytes, maxEntries }, () => (count += 1))
+  const queue = new Queue({ maxCharacters, maxEntries }, () => (count += 1))
   return { queue, dropped: () => count }
 }
 
@@ -20,7 +20,7 @@ test('a newer state replaces the one that waits, and one that changed while it w
   queue.add(entry('a', 'newer'))
   for (const one of sent) queue.done(one)
   expect(queue.peek(10)).toEqual([entry('a', 'newer')])
-  expect([queue.size, queue.bytes]).toEqual([1, 'newer'.length])
+  expect([queue.size, queue.characters]).toEqual([1, 'newer'.length])
 })
 
 test('without room a manifest is left out, and a deletion is not (O060)', () => {
@@ -33,10 +33,10 @@ test('without room a manifest is left out, and a deletion is not (O060)', () => 
     'wanted',
     'gone',
   ])
-  expect(queue.bytes).toBe(20)
+  expect(queue.characters).toBe(20)
   for (const one of queue.peek(2)) queue.done(one)
   queue.add(entry('c'))
-  expect(queue.bytes).toBe(10)
+  expect(queue.characters).toBe(10)
   expect(dropped()).toBe(0)
 })
 

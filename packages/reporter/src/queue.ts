@@ -1,5 +1,5 @@
 /**
- * What is to be sent: one entry per application, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of bytes an entry has no manifest,
+ * What is to be sent: one entry per application, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of characters an entry has no manifest,
  * and the application is read again when it is sent. Above the limit of entries the oldest one is dropped, and `onDropped` asks for a full state.
  */
 
@@ -15,7 +15,7 @@ export interface Entry {
 
 export interface QueueLimits {
   /** Characters of all manifests. */
-  readonly maxBytes: number
+  readonly maxCharacters: number
   readonly maxEntries: number
 }
 
@@ -23,7 +23,7 @@ export class Queue {
   readonly #limits: QueueLimits
   readonly #onDropped: () => void
   readonly #entries = new Map<string, Entry>()
-  #bytes = 0
+  #characters = 0
 
   constructor(limits: QueueLimits, onDropped: () => void) {
     this.#limits = limits
@@ -35,19 +35,19 @@ export class Queue {
   }
 
   /** Characters of the manifests that wait. */
-  get bytes(): number {
-    return this.#bytes
+  get characters(): number {
+    return this.#characters
   }
 
   add(entry: Entry): void {
     const key = keyOf(entry)
     const before = this.#entries.get(key)
-    if (before !== undefined) this.#bytes -= sizeOf(before)
-    const hasRoom = this.#bytes + sizeOf(entry) <= this.#limits.maxBytes
+    if (before !== undefined) this.#characters -= sizeOf(before)
+    const hasRoom = this.#characters + sizeOf(entry) <= this.#limits.maxCharacters
     const kept: Entry = hasRoom ? entry : { ...entry, state: 'wanted' }
     // An entry that exists keeps its place.
     this.#entries.set(key, kept)
-    this.#bytes += sizeOf(kept)
+    this.#characters += sizeOf(kept)
     if (this.#entries.size > this.#limits.maxEntries) this.#dropOldest()
   }
 
@@ -66,7 +66,7 @@ export class Queue {
     const key = keyOf(entry)
     if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
-    this.#bytes -= sizeOf(entry)
+    this.#characters -= sizeOf(entry)
   }
 
   #dropOldest(): void {

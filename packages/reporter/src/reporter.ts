@@ -38,13 +38,13 @@ export interface ReporterStatus {
   readonly applications: number
   /** Entries that wait, and the characters of their manifests. */
   readonly waiting: number
-  readonly waitingBytes: number
+  readonly waitingCharacters: number
   /** Bodies that the server took, and applications that it refused. */
   readonly sent: number
   readonly refused: number
   /** When the server last took a body, epoch milliseconds; 0 for never. */
   readonly heardAt: number
-  /** The reporter cannot read all of its namespaces since some minutes. */
+  /** The reporter has not been able to read all of its namespaces for some minutes. */
   readonly isBlind: boolean
 }
 
@@ -56,7 +56,7 @@ export interface Reporter extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const LIMITS: QueueLimits = { maxBytes: 33_554_432, maxEntries: 20_000 }
+const LIMITS: QueueLimits = { maxCharacters: 33_554_432, maxEntries: 20_000 }
 const FULL_STATE_MS = 600_000
 /** Time for which a full state waits until all changes are sent. Milliseconds. */
 const PATIENCE_MS = 60_000
@@ -111,7 +111,7 @@ class ClusterReporter implements Reporter {
     return {
       applications: this.#known.size,
       waiting: this.#queue.size,
-      waitingBytes: this.#queue.bytes,
+      waitingCharacters: this.#queue.characters,
       sent: this.#sent,
       refused: this.#refused,
       heardAt: this.#heardAt,

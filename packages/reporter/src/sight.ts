@@ -24,7 +24,7 @@ export class Sight {
     this.#heardAt.set(place, this.#clock.monotonic())
   }
 
-  /** Places that cannot be read since some minutes. */
+  /** Places that cannot be read: there was no message about them for `BLIND_MS`. */
   get blind(): readonly string[] {
     const before = this.#clock.monotonic() - BLIND_MS
     return [...this.#heardAt].filter(([, at]) => at < before).map(([place]) => place)
@@ -35,12 +35,15 @@ export class Sight {
     return this.#wasBlind
   }
 
-  /** Returns true if there are such places, and logs when there begin to be some. */
+  /** Returns true if a place cannot be read, and logs when that begins. */
   check(): boolean {
     const { blind } = this
     const namespaces = blind.map((place) => (place === ALL_NAMESPACES ? 'all' : place))
     if (blind.length > 0 && !this.#wasBlind)
-      this.#log.warn({ namespaces }, 'namespaces cannot be read for some minutes; the server shows the runtime as silent')
+      this.#log.warn(
+        { namespaces },
+        'namespaces cannot be read for some minutes, so the server shows the runtime as silent; check the cluster and the rights on applications',
+      )
     this.#wasBlind = blind.length > 0
     return this.#wasBlind
   }

@@ -31,7 +31,9 @@ test('what is created, changed and deleted in a cluster is shown, and a new proc
     resources: [{ kind: 'Deployment' }, { kind: 'Service' }],
   })
   expect(JSON.stringify(scene.line.bodies)).not.toContain('hidden')
-  await expect.poll(() => reporter.status(), PATIENCE).toMatchObject({ applications: 2, waiting: 0, waitingBytes: 0, refused: 0 })
+  await expect
+    .poll(() => reporter.status(), PATIENCE)
+    .toMatchObject({ applications: 2, waiting: 0, waitingCharacters: 0, refused: 0 })
   await reporter.close()
 
   await scene.remove('third')
@@ -58,14 +60,14 @@ test('reporters divide the applications, send again what failed, and hold no mor
   for (const reporter of reporters) await reporter.close()
 
   // An outage: the manifests of all changes would not fit.
-  const maxBytes = 2_000
+  const maxCharacters = 2_000
   scene.line.fail(Number.MAX_SAFE_INTEGER, 503)
-  const alone = scene.start({ limits: { maxBytes } })
+  const alone = scene.start({ limits: { maxCharacters } })
   await expect.poll(() => alone.status().applications, PATIENCE).toBe(names.length)
   for (const name of names) await scene.change(name, { health: { status: 'Degraded' } })
   await scene.remove('app-0')
   await expect.poll(() => alone.status(), PATIENCE).toMatchObject({ applications: names.length - 1, waiting: names.length })
-  expect(alone.status().waitingBytes).toBeLessThanOrEqual(maxBytes)
+  expect(alone.status().waitingCharacters).toBeLessThanOrEqual(maxCharacters)
   scene.line.fail(0, 500)
   await expect
     .poll(scene.shown, PATIENCE)
