@@ -1,6 +1,6 @@
 /**
- * What a kubeconfig says about a cluster. It may come from another cluster, so it is data only: a kubeconfig that names a program or a file would run the one, and read
- * the other, where it is used.
+ * Reads a kubeconfig of a user. Only its data is accepted: a program or a file that it names would be run or read in the cluster of the runtime, where it does not
+ * belong.
  */
 import { parse } from 'yaml'
 import { z } from 'zod'

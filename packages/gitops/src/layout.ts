@@ -1,4 +1,4 @@
-/** Where the shared configuration repository has what. Paths are below the folder of the repository URL, without a slash at their begin. */
+/** Paths in the shared configuration repository. They are relative to the folder of the repository URL, without a slash at their start. */
 
 /** Name of the application that applies the repository to the cluster of its runtime. */
 export const IN_CLUSTER = 'in-cluster'
@@ -11,6 +11,10 @@ const EVERYWHERE = 'all-runtimes-all-clusters'
 const CONTROL_PLANES = 'control-planes'
 const PROJECTS = 'app-projects'
 const CONFIGURATIONS = 'configurations'
+const RUNTIMES = 'runtimes'
+
+/** Folders of `resources` that do not belong to one runtime. */
+export const COMMON_FOLDERS: readonly string[] = [EVERYWHERE, PROJECTS, CONFIGURATIONS, CONTROL_PLANES, RUNTIMES]
 
 /** Folders of every shared repository. */
 export const SHARED_FOLDERS = [
@@ -25,12 +29,12 @@ export const SHARED_FOLDERS = [
 
 /** Folder with the applications of a runtime: one for each cluster that it manages, and for its own. */
 export function clustersFolder(runtime: string): string {
-  return `runtimes/${runtime}`
+  return `${RUNTIMES}/${runtime}`
 }
 
 /** Folder with what only this runtime applies, such as its Git sources. */
 export function runtimeFolder(runtime: string): string {
-  return `${RESOURCES}/runtimes/${runtime}`
+  return `${RESOURCES}/${RUNTIMES}/${runtime}`
 }
 
 export function clusterPath(runtime: string, cluster: string): string {
@@ -53,7 +57,7 @@ function yamlIn(folder: string): string[] {
 
 /** Patterns of what a runtime applies to its own cluster, relative to `resources`. */
 export function inClusterPatterns(runtime: string): string[] {
-  return [EVERYWHERE, `runtimes/${runtime}`, CONTROL_PLANES, PROJECTS].flatMap(yamlIn)
+  return [EVERYWHERE, `${RUNTIMES}/${runtime}`, CONTROL_PLANES, PROJECTS].flatMap(yamlIn)
 }
 
 /** Patterns of what a configuration runtime applies in addition: products and promotions. */

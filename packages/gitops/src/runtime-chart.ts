@@ -4,7 +4,7 @@
  */
 import type { RuntimeChart } from '@windlass/protocol'
 import { z } from 'zod'
-import { below, RESOURCES, runtimeFolder } from './layout.ts'
+import { below, COMMON_FOLDERS, RESOURCES, runtimeFolder } from './layout.ts'
 import {
   ENTITY_LABEL,
   IN_CLUSTER_SERVER,
@@ -15,12 +15,9 @@ import {
 } from './runtime-files.ts'
 import { editYaml, openYaml, toYaml, type Manifest } from './yaml.ts'
 
-/** Folders of `resources` that do not belong to one runtime. */
-const RESERVED = ['all-runtimes-all-clusters', 'app-projects', 'configurations', 'control-planes', 'runtimes']
-
 /** Returns the folder of the chart. It is outside of what `in-cluster` applies, because its files are not Kubernetes objects. Undefined for a name that another folder has. */
 export function chartFolder(runtime: string): string | undefined {
-  return RESERVED.includes(runtime) ? undefined : `${RESOURCES}/${runtime}/chart`
+  return COMMON_FOLDERS.includes(runtime) ? undefined : `${RESOURCES}/${runtime}/chart`
 }
 
 /** Returns the path of the application that installs the chart. */
