@@ -46,7 +46,10 @@ export async function runRotation(
     if (at !== undefined && clock.now() >= at)
       if (isDisabled) {
         if (warned !== at)
-          log.warn({ expiresAt: current?.expiresAt }, 'the token of the runner expires soon; renew it with `reset-token`')
+          log.warn(
+            { expiresAt: current?.expiresAt },
+            'the token of the runner expires soon; renew it with `windlass gitlab reset-token`',
+          )
         warned = at
       } else {
         failures = (await succeeds(rotate, log)) ? 0 : failures + 1

@@ -3,17 +3,15 @@ import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { attempt, defined, isAbort, type Clock, type Logger } from '@windlass/kit'
 import type { RunnerConfig } from '../config/schema.ts'
-import { storeToken } from '../config/store-token.ts'
 import { systemIdFor } from '../config/system-id.ts'
-import { runRotation } from '../coordinator/rotation.ts'
 import type { EntryState } from '../feed/feed-entry.ts'
 import { openFeed, type Feed, type ReceivedJob } from '../feed/feed.ts'
-import { featureFlags } from '../job/feature-flags.ts'
 import { openConfigSource, type ConfigSource } from './config-source.ts'
 import { entryKey, feedEntry, openEntry, runnerNames, type Entry, type RunnerNames } from './entry.ts'
 import { openJobRunner, type JobRunner } from './job-runner.ts'
 import { openJobViews, type JobListener, type JobView } from './views/job-view.ts'
 import { openPlaces } from './plan/places.ts'
+import { openRotations, type Rotations } from './rotations.ts'
 import { instanceName } from './sites/instance-name.ts'
 import type { FoundJob, Site } from './sites/site.ts'
 import { gitlabUrl } from './views/shown-job.ts'
@@ -81,7 +79,7 @@ class GitlabManager implements Manager {
   readonly #interrupted = new AbortController()
   readonly #entries = new Map<string, Entry>()
   readonly #sites: Sites
-  readonly #rotations = new Map<string, AbortController>()
+  readonly #rotations: Rotations
   readonly #places = openPlaces()
   readonly #views
   readonly #runner: JobRunner
@@ -100,6 +98,7 @@ class GitlabManager implements Manager {
     this.#source = openConfigSource(configFile, { clock, log })
     this.#config = this.#source.load()
     this.systemId = systemIdFor(configFile, env)
+    this.#rotations = openRotations({ configFile, clock, log, signal: this.#stop.signal })
     const instance = instanceName(this.systemId)
     this.#views = openJobViews(() => clock.now())
     mkdirSync(options.spoolFolder, { recursive: true, mode: 0o700 })
@@ -189,30 +188,9 @@ class GitlabManager implements Manager {
       const opened = openEntry(section, this.#config, { configFile, version, revision, hasTerminals, clock, log, signal })
       this.#entries.set(key, opened)
       if (known !== undefined) this.#sites.forget(known)
-      this.#rotate(opened)
+      this.#rotations.start(opened)
     }
-    for (const [key, rotation] of this.#rotations)
-      if (!wanted.has(key)) {
-        rotation.abort()
-        this.#rotations.delete(key)
-      }
-  }
-
-  /** Renews the token of an entry before it expires. */
-  #rotate(entry: Entry): void {
-    const { log, clock, configFile } = this.#options
-    this.#rotations.get(entry.key)?.abort()
-    const stop = new AbortController()
-    this.#rotations.set(entry.key, stop)
-    const { token_obtained_at: from, token_expires_at: until } = entry.runner
-    const dates =
-      from === undefined || until === undefined ? undefined : { obtainedAt: Date.parse(from), expiresAt: Date.parse(until) }
-    const isDisabled = featureFlags(entry.runner).FF_DISABLE_AUTOMATIC_TOKEN_ROTATION
-    async function rotate(): Promise<void> {
-      await storeToken(configFile, entry.runner, await entry.coordinator.resetToken(), clock.now())
-      log.info({ runner: entry.runner.name }, 'renewed the token of the runner')
-    }
-    void runRotation({ dates: () => dates, rotate, isDisabled, clock, log }, AbortSignal.any([stop.signal, this.#stop.signal]))
+    this.#rotations.keep(wanted)
   }
 
   #byRunner(runnerKey: string): Entry | undefined {
