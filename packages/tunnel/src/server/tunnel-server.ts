@@ -247,11 +247,7 @@ class Server implements TunnelServer {
       return link.forward(exchange)
     }
     const route = await this.#routes.find(prefix)
-    if (route === undefined)
-      throw fault('not-found', {
-        message: `No GitOps runtime is at ${request.headers.host ?? ''}.`,
-        hint: 'List the hosts with `windlass get tunnels`.',
-      })
+    if (route === undefined) throw unknownHost(request)
     // A call that another server has sent is not sent on, or it could go around.
     if (route.peer === undefined || isPeer) throw fault('tunnel-offline')
     return this.#passToPeer(exchange, route.peer)
@@ -266,10 +262,7 @@ class Server implements TunnelServer {
     }
     if (pathOf(request) === TUNNEL_PATH && this.#isClosing)
       throw fault('unavailable', { message: 'The server stops.', hint: 'Connect again.', retryAfter: 1 })
-    throw fault('not-found', {
-      message: `No GitOps runtime is at ${request.headers.host ?? 'this address'}.`,
-      hint: 'List the hosts with `windlass get tunnels`.',
-    })
+    throw unknownHost(request)
   }
 
   async #passToPeer(exchange: Exchange, peer: string): Promise<Outcome> {
@@ -293,6 +286,10 @@ export interface Known {
 
 const offline = (): Fault => fault('tunnel-offline')
 const broken = (): Fault => fault('tunnel-broken')
+
+function unknownHost({ headers: { host = 'this address' } }: IncomingMessage): Fault {
+  return fault('not-found', { message: `No GitOps runtime is at ${host}.`, hint: 'List the hosts with `windlass get tunnels`.' })
+}
 
 /** The answer to a call that has got none. */
 const FAULTS: Readonly<Partial<Record<Outcome, () => Fault>>> = {
