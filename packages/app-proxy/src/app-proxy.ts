@@ -28,6 +28,8 @@ import { gitopsRoutes } from './http/gitops-routes.ts'
 import { openHttp } from './http/http-server.ts'
 import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
 import { route } from './http/route.ts'
+import { errandLoop } from './promotions/errands.ts'
+import { openRuntimeForges } from './promotions/runtime-forges.ts'
 import { readRuntimeToken, watchRuntimeToken } from './runtime-token.ts'
 import { openGitTokens, type GitToken } from './store/git-tokens.ts'
 import { openIntegrations } from './store/integrations.ts'
@@ -113,6 +115,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     },
   })
   const slots = openSlots(COMMITS)
+  const runtimeForges = openRuntimeForges({ integrations, tokens, forges })
   const access = openAccess({
     client,
     runtime,
@@ -168,6 +171,15 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     if (!isSealed) isSealed = (await attempt(log, 'encrypt Git tokens again', () => tokens.reseal())) ?? false
   })
   const sweeping = sweep({ folder: workFolder, clock, log, signal: closing.signal })
+  const doing = errandLoop({
+    client,
+    forges: runtimeForges,
+    commits,
+    runtimeToken: () => runtimeToken,
+    clock,
+    log,
+    signal: closing.signal,
+  })
   const address = server.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   log.info({ port, runtime }, 'app-proxy listens')
@@ -180,7 +192,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     await server.close()
     clearTimeout(late)
     abort()
-    await Promise.all([watching, sweeping])
+    await Promise.all([watching, sweeping, doing])
     forges.close()
   }
   let stopped: Promise<void> | undefined

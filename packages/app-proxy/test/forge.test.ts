@@ -149,7 +149,7 @@ test('a control plane that does not answer in 2 s, answers later, or is another 
   for (const { status, body } of many) expect([status, body.code]).toEqual([503, 'control-plane-unreachable'])
   expect(performance.now() - since).toBeLessThan(15_000)
   // Calls of one caller at once are one question.
-  expect(silent.calls).toHaveLength(1)
+  expect(silent.calls.filter(({ path }) => path.endsWith('/access'))).toHaveLength(1)
   await parts.scene.restart(options(late.url))
   expect(await parts.call('GET', '')).toMatchObject({ status: 503, body: { code: 'control-plane-unreachable' } })
   await parts.scene.restart(options(other.url))

@@ -1,5 +1,16 @@
 /** The calls of the app-proxy of a GitOps runtime, with the token of its caller. */
-import { GitopsAccess, GitopsAccessQuestion, GitopsRuntimeName, tolerant, type Client } from '@windlass/protocol'
+import {
+  ErrandAnswer,
+  ErrandClaim,
+  ErrandClaimAnswer,
+  ErrandReport,
+  GitopsAccess,
+  GitopsAccessQuestion,
+  GitopsRuntimeName,
+  Id,
+  tolerant,
+  type Client,
+} from '@windlass/protocol'
 import { z } from 'zod'
 import { bindCalls, type Calls } from './calls.ts'
 import { route } from './route.ts'
@@ -21,4 +32,18 @@ export type AppProxyCalls = Calls<typeof APP_PROXY_ROUTES>
 /** Returns the calls with the token of the client, which is that of the caller of the app-proxy. */
 export function appProxyCalls(client: Client): AppProxyCalls {
   return bindCalls(client, APP_PROXY_ROUTES, tolerant)
+}
+
+export const ERRAND_ROUTES = {
+  /** Waits for errands. They have a lease and are handed out again if it ends. */
+  claim: route('POST', '/v1/errands/claim', { body: ErrandClaim, answer: ErrandClaimAnswer }),
+  /** Reports the result of an errand. The first result counts. */
+  report: route('POST', '/v1/errands/{id}/report', { params: z.object({ id: Id }), body: ErrandReport, answer: ErrandAnswer }),
+}
+
+export type ErrandCalls = Calls<typeof ERRAND_ROUTES>
+
+/** Returns the calls of the runtime whose token the client has. */
+export function errandCalls(client: Client): ErrandCalls {
+  return bindCalls(client, ERRAND_ROUTES, tolerant)
 }

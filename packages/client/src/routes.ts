@@ -1,5 +1,6 @@
 /** The routes for users, by resource. Every export of a file in `routes/` is a group of `ROUTES`. */
 import { PAGE_ROUTES } from './page-routes.ts'
 import * as gitops from './routes/gitops.ts'
+import * as products from './routes/products.ts'
 
-export const ROUTES = { ...PAGE_ROUTES, ...gitops }
+export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products }

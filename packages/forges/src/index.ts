@@ -25,4 +25,5 @@ export {
   type TreeEntry,
 } from './browse/forge-browser.ts'
 export { BROWSED_FORGES, FORGE_BROWSERS, type BrowsedForge } from './browse/forge-browsers.ts'
+export { FORGE_PULLS, type ForgePulls, type NewPull, type PullPlace, type PullRequest } from './pulls/forge-pulls.ts'
 export { at, flag, isCommit, isNoCommit, joined, list, readRef, splitRepo, text } from './fields.ts'

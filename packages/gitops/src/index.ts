@@ -29,6 +29,7 @@ export {
   editChart,
   readChart,
 } from './runtime-chart.ts'
+export { promoteValues, readText, type Promoted, type PromotedFile } from './promoted-values.ts'
 export { clusterNameOf } from './cluster-names.ts'
 export { readClusterLogin, type ClusterLogin } from './cluster-login.ts'
 export { CLUSTER_LABEL, clusterSecret, clusterSecretName, readClusterSecret, SECRET_TYPE_LABEL } from './cluster-secret.ts'

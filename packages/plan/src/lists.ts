@@ -30,6 +30,7 @@ export const TRIGGERS = {
   cron: { variable: 'build', text: 'A cron trigger started the build at its time.' },
   webhook: { variable: 'webhook', text: 'A trigger started the build for an event of a forge.' },
   registry: { variable: 'webhook', text: 'A trigger started the build for an image or a chart.' },
+  release: { variable: 'build', text: 'A hook of a release of a product started the build.' },
   completion: { variable: 'build', text: 'A trigger started the build after a build of another pipeline.' },
 } as const satisfies Readonly<Record<string, { readonly variable: 'build' | 'webhook'; readonly text: string }>>
 export type TriggerKind = keyof typeof TRIGGERS

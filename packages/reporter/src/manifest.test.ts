@@ -15,7 +15,8 @@ test('only named fields leave the cluster: no values of charts, environments, lo
       name: 'shop',
       namespace: 'argocd',
       resourceVersion: '7',
-      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'secret' },
+      labels: { team: 'shop' },
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'secret', 'codefresh.io/product': 'shop' },
       managedFields: [{ manager: 'secret' }],
     },
     spec: { project: 'default', source, sources: [source], syncPolicy: { automated: {} } },
@@ -39,7 +40,7 @@ test('only named fields leave the cluster: no values of charts, environments, lo
   })
   expect(text).not.toContain('secret')
   expect(JSON.parse(text)).toMatchObject({
-    metadata: { name: 'shop', resourceVersion: '7' },
+    metadata: { name: 'shop', resourceVersion: '7', labels: { team: 'shop' }, annotations: { 'codefresh.io/product': 'shop' } },
     spec: { source: { repoURL: 'https://git.test/shop.git' }, syncPolicy: { automated: {} } },
     status: { operationState: { phase: 'Failed', operation: { initiatedBy: { username: 'mira' } } } },
   })

@@ -33,7 +33,12 @@ const APPLICATION: Shape = {
     resourceVersion: true,
     creationTimestamp: true,
     deletionTimestamp: true,
-    annotations: { 'codefresh.io/app-sync-warning-threshold': true },
+    labels: true,
+    annotations: {
+      'codefresh.io/app-sync-warning-threshold': true,
+      'codefresh.io/product': true,
+      'windlass.io/component': true,
+    },
   },
   spec: {
     project: true,

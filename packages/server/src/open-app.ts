@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { newId, silentLog, systemClock } from '@windlass/kit'
 import type { App } from './app.ts'
 import { tunnelFacts } from './gitops/facts.ts'
+import { releaseLoop } from './gitops/releases/run.ts'
 import { openProvider } from './identity/oidc/provider.ts'
 import { electLoop } from './builds/schedule/elect.ts'
 import { fillLoop } from './warm/fill.ts'
@@ -173,6 +174,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
             pollLoop(app),
             sampleLoop(app),
             renewLoop(app),
+            releaseLoop(app),
           ]
     return {
       app,

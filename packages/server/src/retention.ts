@@ -19,6 +19,7 @@ import { deleteOldInvitations } from './store/access/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
 import { deleteEndedApplications } from './store/runtimes/applications.ts'
+import { deleteOldReleases } from './store/runtimes/releases.ts'
 import { deleteOldGitlabJobs, deleteOldGitlabManagers } from './store/runtimes/gitlab-jobs.ts'
 import { deleteLeftDisks, deleteRemovedDisks } from './store/runtimes/disks.ts'
 import { deleteOldMessages } from './store/messages.ts'
@@ -97,6 +98,7 @@ export async function retain(app: App): Promise<void> {
     }),
     'jobs of GitLab': inBatches(deleteOldGitlabJobs, { before: oldGitlabJobs, limit: BATCH }),
     'managers of GitLab runners': inWrite((tx) => deleteOldGitlabManagers(tx, oldGitlabJobs)),
+    releases: inBatches(deleteOldReleases, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
     'ended applications': inBatches(deleteEndedApplications, { before: now - DAY_MS, limit: BATCH }),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
     messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),

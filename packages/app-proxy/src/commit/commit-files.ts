@@ -87,6 +87,35 @@ export async function commitFiles(account: GitAccount, settings: GitSettings, re
   }
 }
 
+/**
+ * Commits to a new branch, which begins at another one. If the branch exists, an earlier call for the same change has made it, and its commit is returned. Throws like `commitFiles`.
+ */
+export async function commitToNewBranch(
+  account: GitAccount,
+  settings: GitSettings,
+  request: CommitRequest & { readonly from: string },
+): Promise<CommitResult> {
+  await using repository = await openRepository(account, settings)
+  const branch = `refs/heads/${request.branch}`
+  const made = await repository.fetch(branch, TIP).then(
+    () => resolve(repository, TIP),
+    (error: unknown) => {
+      if (isFault(error, 'not-found')) return undefined
+      throw error
+    },
+  )
+  if (made !== undefined) return { revision: made, isNew: true, isRebased: false }
+  await repository.fetch(`refs/heads/${request.from}`, TIP)
+  const tip = await resolve(repository, TIP)
+  const commit = await makeCommit(repository, tip, request)
+  if (commit === undefined) return { revision: tip, isNew: false, isRebased: false }
+  await request.confirm()
+  // Without a commit that it must be at, the branch must not exist.
+  const failure = await push(repository, { branch, tip: '', commit })
+  if (failure !== undefined) throw failure
+  return { revision: commit, isNew: true, isRebased: false }
+}
+
 async function resolve(repository: GitRepository, ref: string): Promise<string> {
   return (await repository.read(['rev-parse', '--verify', `${ref}^{commit}`])).toString('latin1').trim()
 }
@@ -202,6 +231,7 @@ async function describe(repository: GitRepository, commit: string): Promise<Othe
 interface Push {
   /** Full name of the ref. */
   readonly branch: string
+  /** Empty if the branch must not exist. */
   readonly tip: string
   readonly commit: string
 }

@@ -6,6 +6,7 @@ import type { ForgeSession } from '../forge/session.ts'
 import type { GitToken } from '../store/git-tokens.ts'
 import {
   commitFiles,
+  commitToNewBranch,
   type CommitRequest,
   type CommitResult,
   type FileChange,
@@ -27,6 +28,8 @@ export interface UserChange {
   /** `owner/name`. */
   readonly repo: string
   readonly branch: string
+  /** The branch at which a new branch begins. Default: the branch exists. */
+  readonly from?: string | undefined
   readonly message: string
   readonly changes: readonly FileChange[]
   /** The commit from which the user has loaded the files. Default: the one that the branch has now. */
@@ -52,7 +55,7 @@ export interface UserCommitsOptions {
 export function openUserCommits({ git, clock }: UserCommitsOptions): UserCommits {
   const branches = openSerial()
   return {
-    async commit({ session, token, confirm, signal }, { repo, branch, message, changes, base }) {
+    async commit({ session, token, confirm, signal }, { repo, branch, from, message, changes, base }) {
       const { browser, integration } = session
       await requirePush(session, repo)
       const home = integration.url.replace(/\/+$/, '')
@@ -70,7 +73,9 @@ export function openUserCommits({ git, clock }: UserCommitsOptions): UserCommits
       }
       const settings = { ...git, signal }
       // Commits to one branch would only refuse each other.
-      const result = await branches.run(`${account.url} ${branch}`, () => commitFiles(account, settings, request))
+      const result = await branches.run(`${account.url} ${branch}`, () =>
+        from === undefined ? commitFiles(account, settings, request) : commitToNewBranch(account, settings, { ...request, from }),
+      )
       return { ...result, branch, url: home + browser.commitPath(repo, result.revision) }
     },
   }

@@ -19,6 +19,8 @@ const MAX_SOCKETS = 16
 const MAX_RETRY_AFTER_S = 3_600
 
 export interface ForgeCall {
+  /** JSON to send with a POST. Default: a GET. */
+  readonly body?: string | undefined
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   /** Bytes of the answer that are read at most. */
@@ -33,10 +35,10 @@ export interface ForgeAnswer {
 
 export interface ForgeCaller {
   /**
-   * Makes a GET. Throws `git-token-refused` (401), `forbidden` (403), `not-found` (404), `rate-limited`, `file-too-large`, `forge-refused` and `forge-unreachable`.
+   * Makes a GET, or a POST of a body, which is never sent twice. Throws `git-token-refused` (401), `forbidden` (403), `not-found` (404), `rate-limited`, `file-too-large`, `forge-refused` and `forge-unreachable`.
    * Messages contain the host, and neither the path nor a header.
    */
-  get(call: ForgeCall): Promise<ForgeAnswer>
+  call(call: ForgeCall): Promise<ForgeAnswer>
   close(): void
 }
 
@@ -57,13 +59,16 @@ export function openForgeCaller({ hosts, proxy, ca }: ForgeCallerOptions): Forge
   }
   const all = [direct.http, direct.https, proxied.http, proxied.https]
   return {
-    async get({ url, headers, maxBytes, signal }) {
+    async call({ url, headers, maxBytes, signal, body }) {
       const isProxied = proxyOf(url, proxy) !== undefined
       hosts.requireForge(url)
       const agents = isProxied ? proxied : direct
       const to = { ...urlToHttpOptions(url), ...(!isProxied && { lookup: hosts.lookup }) }
-      const given = { accept: 'application/json', 'user-agent': 'windlass', ...headers }
-      const call = { to, agent: url.protocol === 'https:' ? agents.https : agents.http, method: 'GET', headers: given, signal }
+      const content = body === undefined ? {} : { 'content-type': 'application/json' }
+      const given = { accept: 'application/json', 'user-agent': 'windlass', ...content, ...headers }
+      const method = body === undefined ? 'GET' : 'POST'
+      const agent = url.protocol === 'https:' ? agents.https : agents.http
+      const call = { to, agent, method, headers: given, signal, ...(body !== undefined && { body, isOnce: true }) }
       const response = await exchange({ ...call, timeoutMs: TIMEOUT_MS }).catch((error: unknown) =>
         unreachable(url, error, signal),
       )

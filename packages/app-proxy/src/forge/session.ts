@@ -25,11 +25,13 @@ export interface ForgeSession {
   readonly browser: ForgeBrowser
   /** Base URL of the API. */
   readonly base: string
-  /** Reads an answer that is JSON. Throws like `ForgeCaller.get`, and `request-invalid` for a path that would leave the API. */
+  /** Reads an answer that is JSON. Throws like `ForgeCaller.call`, and `request-invalid` for a path that would leave the API. */
   page(url: URL): Promise<ForgePage>
   bytes(url: URL, maxBytes: number): Promise<ForgeAnswer>
   /** Reads one thing. Throws `not-found` if the answer is not such a thing. */
   one<T>(single: Single<T>): Promise<T>
+  /** Creates something. Throws like `ForgeCaller.call`. */
+  post(path: string, body: object): Promise<ForgePage>
   /** Returns the URL of a path of the API. Throws `request-invalid`. */
   at(path: string): URL
 }
@@ -47,8 +49,9 @@ export function openForgeSession({ caller, integration, login, signal }: ForgeSe
   const base = api.baseOf({ origin: place.origin, host: place.hostname, path: place.pathname.replace(/^\/+|\/+$/g, '') })
   const headers = api.headersOf({ username: login.username, password: login.token })
 
-  async function page(url: URL): Promise<ForgePage> {
-    const answer = await caller.get({ url, headers, maxBytes: MAX_PAGE_BYTES, signal })
+  async function page(url: URL, sent?: object): Promise<ForgePage> {
+    const content = sent === undefined ? {} : { body: JSON.stringify(sent) }
+    const answer = await caller.call({ url, headers, maxBytes: MAX_PAGE_BYTES, signal, ...content })
     const body = parseJson(answer.bytes.toString('utf8'))
     if (body === undefined)
       throw fault('forge-refused', {
@@ -68,9 +71,10 @@ export function openForgeSession({ caller, integration, login, signal }: ForgeSe
     integration,
     browser: FORGE_BROWSERS[integration.provider],
     base,
-    page,
+    page: (url) => page(url),
+    post: (path, body) => page(at(path), body),
     at,
-    bytes: (url, maxBytes) => caller.get({ url, headers: { ...headers, accept: '*/*' }, maxBytes, signal }),
+    bytes: (url, maxBytes) => caller.call({ url, headers: { ...headers, accept: '*/*' }, maxBytes, signal }),
     async one({ path, read }) {
       const found = read(await page(at(path)))
       if (found === undefined) throw fault('not-found', { message: `${place.hostname} does not have this.` })

@@ -34,6 +34,15 @@ export async function openView(session: ForgeSession, { repo, branch, folder }: 
       message: `The branch "${branch}" of "${repo}" does not exist, or has no commit.`,
       hint: 'Push a first commit, such as a README, or name another branch with ?ref=BRANCH.',
     })
+  return viewAt(session, { repo, revision, folder })
+}
+
+/** Opens a commit that is known. */
+export function viewAt(
+  session: ForgeSession,
+  { repo, revision, folder }: Pick<ViewPlace, 'repo' | 'folder'> & { readonly revision: string },
+): RepositoryView {
+  const { browser } = session
   return {
     revision,
     async entries(path) {

@@ -7,7 +7,7 @@ import type { Caller } from '../access/caller.ts'
 import type { ForgeCaller } from '../forge/call-forge.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import { findForgeUser, openForgeSession } from '../forge/session.ts'
-import type { GitToken, GitTokens } from '../store/git-tokens.ts'
+import { RUNTIME_USER, type GitToken, type GitTokens } from '../store/git-tokens.ts'
 import { IntegrationInput, unknownIntegration, type Integration, type Integrations } from '../store/integrations.ts'
 import { ByName } from './fields.ts'
 import { route, type Route } from './route.ts'
@@ -35,6 +35,13 @@ const TokenInput = z.strictObject({
     .optional(),
 })
 
+interface Registering {
+  readonly name: string
+  readonly body: z.output<typeof TokenInput>
+  readonly caller: Caller
+  readonly signal: AbortSignal
+}
+
 export function integrationRoutes({ integrations, tokens, forges, hosts, clock }: IntegrationParts): Route[] {
   async function show(integration: Integration, caller: Caller, users: ReadonlyMap<string, readonly string[]>): Promise<object> {
     const { name, provider, url, sharingPolicy } = integration
@@ -51,9 +58,30 @@ export function integrationRoutes({ integrations, tokens, forges, hosts, clock }
         path: place.pathname.replace(/^\/+|\/+$/g, ''),
       }),
       sharingPolicy,
-      registeredUsers: users.get(name) ?? [],
+      registeredUsers: (users.get(name) ?? []).filter((user) => user !== RUNTIME_USER),
+      hasRuntimeToken: users.get(name)?.includes(RUNTIME_USER) === true,
       ...(own !== undefined && { registration: toRegistration(own) }),
     }
+  }
+
+  /** Stores a token for a user, or for the runtime, after its forge has said whose it is. */
+  async function register({ name, body, caller, signal }: Registering, userId: string): Promise<object> {
+    const integration = await requireIntegration(integrations, name, caller)
+    const user = await findForgeUser(openForgeSession({ caller: forges, integration, login: body, signal }))
+    const token: GitToken = {
+      url: integration.url,
+      token: body.token,
+      ...defined({ username: body.username, name: user.name, email: user.email }),
+      login: user.login,
+      registeredAt: clock.now(),
+    }
+    await tokens.put(integration.name, userId, token)
+    // While the forge was asked, an admin may have removed the integration with the tokens of its users.
+    await requireIntegration(integrations, integration.name, caller).catch(async (error: unknown) => {
+      if (isFault(error, 'not-found')) await tokens.remove(integration.name, userId)
+      throw error
+    })
+    return toRegistration(token)
   }
 
   return [
@@ -99,23 +127,23 @@ export function integrationRoutes({ integrations, tokens, forges, hosts, clock }
       isWrite: true,
       params: ByName,
       body: TokenInput,
-      async handle({ params, body, caller, signal }) {
-        const integration = await requireIntegration(integrations, params.name, caller)
-        const user = await findForgeUser(openForgeSession({ caller: forges, integration, login: body, signal }))
-        const token: GitToken = {
-          url: integration.url,
-          token: body.token,
-          ...defined({ username: body.username, name: user.name, email: user.email }),
-          login: user.login,
-          registeredAt: clock.now(),
-        }
-        await tokens.put(integration.name, caller.userId, token)
-        // While the forge was asked, an admin may have removed the integration with the tokens of its users.
-        await requireIntegration(integrations, integration.name, caller).catch(async (error: unknown) => {
-          if (isFault(error, 'not-found')) await tokens.remove(integration.name, caller.userId)
-          throw error
-        })
-        return toRegistration(token)
+      handle: async ({ params, body, caller, signal }) => register({ name: params.name, body, caller, signal }, caller.userId),
+    }),
+    route('PUT', '/git-integrations/{name}/runtime-token', {
+      right: 'manage-gitops',
+      isWrite: true,
+      params: ByName,
+      body: TokenInput,
+      handle: async ({ params, body, caller, signal }) => register({ name: params.name, body, caller, signal }, RUNTIME_USER),
+    }),
+    route('DELETE', '/git-integrations/{name}/runtime-token', {
+      right: 'manage-gitops',
+      isWrite: true,
+      params: ByName,
+      async handle({ params: { name } }) {
+        if (!(await tokens.remove(name, RUNTIME_USER)))
+          throw fault('not-found', { message: `The GitOps runtime has no Git token of its own for the integration "${name}".` })
+        return undefined
       },
     }),
     route('DELETE', '/git-integrations/{name}/token', {

@@ -6,6 +6,8 @@ import { NAME_LABEL, putObject, TYPE_LABEL, type Integration } from './integrati
 import type { KeyRing } from './keys.ts'
 
 const USER_LABEL = 'windlass.io/user'
+/** The runtime itself, in the place of the id of a user, which has 24 hex digits. */
+export const RUNTIME_USER = 'runtime'
 
 const GitToken = z.object({
   /** URL of the forge that the token is for. An integration that is changed to another forge must not get it. */

@@ -55,7 +55,11 @@ export const RIGHTS = {
   'see-contexts': { role: 'viewer', at: 'installation', text: 'see contexts, with secret values masked, and webhooks' },
   'see-runners': { role: 'viewer', at: 'installation', text: 'see agents, runtimes, clusters and installations' },
   'see-gitlab-jobs': { role: 'viewer', at: 'installation', text: 'see the jobs of GitLab runners and their managers' },
-  'see-gitops': { role: 'viewer', at: 'installation', text: 'see GitOps runtimes and their tunnels' },
+  'see-gitops': {
+    role: 'viewer',
+    at: 'installation',
+    text: 'see GitOps runtimes with their tunnels and applications, environments, products and releases',
+  },
   'see-account': { role: 'viewer', at: 'installation', text: 'see the settings of the account and the metrics' },
   'start-builds': { role: 'developer', at: 'pipeline', text: 'start and restart builds' },
   'end-builds': { role: 'developer', at: 'pipeline', text: 'terminate builds' },
@@ -94,6 +98,11 @@ export const RIGHTS = {
     at: 'installation',
     text: 'commit to repositories through GitOps runtimes, with their own Git token',
   },
+  promote: {
+    role: 'developer',
+    at: 'installation',
+    text: 'start, terminate and retry releases of products, into environments that do not name other teams',
+  },
   'share-views': { role: 'maintainer', at: 'installation', text: 'create, change and delete views that all users share' },
   'change-contexts': { role: 'maintainer', at: 'installation', text: 'create, change and delete contexts and webhooks' },
   'report-gitlab-jobs': {
@@ -108,7 +117,7 @@ export const RIGHTS = {
   'manage-gitops': {
     role: 'admin',
     at: 'installation',
-    text: 'create and delete GitOps runtimes and their tokens, disconnect their tunnels, choose their shared repository, delete their Git sources, and manage their clusters',
+    text: 'create and delete GitOps runtimes and their tokens, disconnect their tunnels, choose their shared repository, delete their Git sources, manage their clusters, and change environments, products and what promotions follow',
   },
   'manage-account': { role: 'admin', at: 'installation', text: 'change the settings of the account and the master keys' },
   'manage-users': {

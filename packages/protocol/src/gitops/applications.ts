@@ -92,6 +92,8 @@ export const Application = z.object({
   resourceCount: z.int().nonnegative(),
   /** One or two sentences: why the application is not healthy or not synced. Absent if it is both. */
   why: z.string().optional(),
+  /** Labels of the application; absent if its reporter is of an earlier version. */
+  labels: z.record(z.string(), z.string()).optional(),
   /** True while Argo CD deletes the application. */
   isDeleting: z.boolean(),
   /** Since when it has its health and its sync state. */

@@ -30,6 +30,8 @@ import { applicationRoutes } from './routes/runtimes/application.ts'
 import { diskRoutes } from './routes/runtimes/disk.ts'
 import { gitlabJobRoutes } from './routes/runtimes/gitlab-job.ts'
 import { gitopsRoutes } from './routes/runtimes/gitops.ts'
+import { productRoutes } from './routes/runtimes/product.ts'
+import { releaseRoutes } from './routes/runtimes/release.ts'
 import { monitorRoutes } from './routes/runtimes/monitor.ts'
 import { agentResourceRoutes, clusterRoutes, installationRoutes } from './routes/runtimes/runner.ts'
 import { runtimeBaseRoutes } from './routes/runtimes/runtime-base.ts'
@@ -99,6 +101,8 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...gitlabJobRoutes(app),
     ...gitopsRoutes(app),
     ...applicationRoutes(app),
+    ...productRoutes(app),
+    ...releaseRoutes(app),
     ...codefreshRoutes(app, authenticator),
   ]
   let document: Record<string, unknown> | undefined

@@ -3,6 +3,7 @@ import { systemClock } from '@windlass/kit'
 import { DeliveryReceipt } from '@windlass/protocol'
 import { startEngine } from '../support/fakes/fake-agent.ts'
 import { HELLO, type HttpScene } from '../support/http-scene.ts'
+import { openProduct } from '../support/product.ts'
 import { z } from 'zod'
 
 export interface KeyedCall {
@@ -38,6 +39,12 @@ export const SETTLED: Readonly<Record<string, Prepare>> = {
   'POST /v1/projects': () => ({ path: '/v1/projects', body: { name: 'second' } }),
   'POST /v1/step-types': () => ({ path: '/v1/step-types', body: { manifest: STEP_TYPE } }),
   'POST /v1/gitops-runtimes/{runtime}/tokens': () => ({ path: '/v1/gitops-runtimes/second/tokens', body: {} }),
+  'POST /v1/products/{name}/releases': async (scene) => {
+    await openProduct(scene)
+    // The release asks for no change, so that it adds no rows meanwhile.
+    await scene.admin.promotionPolicies.put('none', { policy: { action: 'none' } })
+    return { path: '/v1/products/shop/releases', body: { from: 'staging', to: 'production' } }
+  },
   'POST /v1/contexts': () => ({ path: '/v1/contexts', body: { name: 'second', type: 'config', data: { A: 'b' } } }),
   'POST /v1/webhooks': () => ({ path: '/v1/webhooks', body: { name: 'second', forge: 'github' } }),
   'POST /v1/triggers': async ({ admin }) => {
@@ -171,6 +178,8 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/validate': 'stores nothing',
   'POST /v1/tunnels/{runtime}/disconnect': 'ends the connection once more',
   'POST /v1/gitops-runtimes/{runtime}/access': 'stores nothing',
+  'POST /v1/releases/{id}/terminate': 'a release that ends is not ended again',
+  'POST /v1/releases/{id}/retry': 'a release that runs is not tried again',
   'POST /v1/agents/{name}/checks': 'joins the checks in progress',
   'POST /v1/contexts/{name}/check': 'joins the check in progress',
   'POST /v1/plan': 'stores nothing',

@@ -11,24 +11,33 @@ import {
   type SyncPhase,
 } from '@windlass/protocol'
 import { fitFacts, fitResources } from './fit.ts'
-import type { ApplicationManifest, ManifestResource } from './manifest.ts'
+import { oneLine, type ApplicationManifest, type ManifestResource } from './manifest.ts'
 import type { ApplicationEvent, ReportedError } from './read-events.ts'
 import type { ApplicationFacts } from './stored-facts.ts'
 import { explain } from './why.ts'
 
 /** Resources of an application that are stored. */
 export const MAX_APPLICATION_RESOURCES = 1_000
+/** Longest value of a label or annotation that is stored. Characters. */
+const MAX_MARK = 63
 /** Conditions that are stored, with the errors of the reporter. */
 const MAX_CONDITIONS = 20
 /** A sync that runs for longer gets a warning, unless the annotation says otherwise. Minutes. */
 const LONG_SYNC_MINUTES = 30
 /** Annotation of users of public runtimes; `shared/spec/gitops.md`, section 6.1. */
 const LONG_SYNC = 'codefresh.io/app-sync-warning-threshold'
+/** Labels or annotations: the product of an application, and what it is in its product. */
+const PRODUCT = 'codefresh.io/product'
+const COMPONENT = 'windlass.io/component'
 
 export interface ReadApplication {
   readonly project: string
   readonly health: ApplicationHealth
   readonly sync: ApplicationSync
+  /** Empty without one. */
+  readonly product: string
+  /** Empty if nothing says it. */
+  readonly component: string
   readonly facts: ApplicationFacts
   readonly resources: readonly ApplicationResource[]
 }
@@ -54,6 +63,7 @@ export function readApplication(manifest: ApplicationManifest, errors: Applicati
     resourceCount: resources.length,
     isDeleting: metadata.deletionTimestamp !== undefined,
     longSyncMinutes: longSyncOf(metadata.annotations[LONG_SYNC]),
+    labels: metadata.labels,
     ...defined({ healthMessage: status.health.message, operation: toOperation(manifest) }),
   }
   const failures = (status.operationState?.syncResult?.resources ?? []).filter(isFailed)
@@ -62,9 +72,16 @@ export function readApplication(manifest: ApplicationManifest, errors: Applicati
     project: spec.project ?? 'default',
     health,
     sync,
+    product: markOf(metadata, PRODUCT),
+    component: markOf(metadata, COMPONENT),
     facts: fitFacts({ ...facts, ...defined({ why }) }),
     resources: fitResources(resources.slice(0, MAX_APPLICATION_RESOURCES)),
   }
+}
+
+/** Returns the value of a label or annotation. The label counts if both are there. */
+function markOf({ labels, annotations }: ApplicationManifest['metadata'], name: string): string {
+  return oneLine(labels[name] ?? annotations[name] ?? '', MAX_MARK)
 }
 
 /** An address of a repository can have a login, which must not be shown. */

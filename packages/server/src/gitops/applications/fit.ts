@@ -40,6 +40,7 @@ function cutFacts(facts: ApplicationFacts, { messages, entries }: Cut): Applicat
     sources: facts.sources.slice(0, entries),
     revisions: facts.revisions.slice(0, entries),
     images: facts.images.slice(0, entries),
+    ...(facts.labels !== undefined && { labels: Object.fromEntries(Object.entries(facts.labels).slice(0, entries)) }),
     conditions: conditions
       .slice(0, entries)
       .map((condition) => ({ ...condition, message: oneLine(condition.message, messages) })),

@@ -112,6 +112,20 @@ const Status = z.object({
   summary: z.object({ images: list(line(MAX_LINE)) }).nullish(),
 })
 
+/** Labels of an object that are stored. Kubernetes limits their lengths, and a runtime may not. */
+const MAX_LABELS = 30
+
+const Labels = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((labels) =>
+    Object.fromEntries(
+      Object.entries(labels ?? {})
+        .slice(0, MAX_LABELS)
+        .map(([key, value]) => [oneLine(key, 317), oneLine(value, 63)] as const),
+    ),
+  )
+
 export const ApplicationMetadata = z.object({
   name: Identity,
   namespace: Identity.nullish().transform((namespace) => namespace ?? ''),
@@ -119,6 +133,7 @@ export const ApplicationMetadata = z.object({
   resourceVersion: text(100),
   creationTimestamp: time,
   deletionTimestamp: time,
+  labels: Labels,
   annotations: z
     .record(z.string(), z.string())
     .nullish()

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import {
   findApplication,
+  findListed,
   listApplications,
   listLastReports,
   SORT_COLUMNS,
@@ -98,6 +99,13 @@ async function findNamed({ store, accountId }: App, text: string): ReturnType<ty
   const [runtimeName = '', namespace = '', name = '', ...rest] = text.split('/')
   const runtime = rest.length > 0 ? undefined : await findGitopsRuntime(store.query, accountId, runtimeName)
   return runtime && findApplication(store.query, accountId, { runtimeId: runtime.id, namespace, name })
+}
+
+/** Returns applications that are not gone, by id. */
+export async function viewApplications(app: App, ids: readonly string[]): Promise<ReadonlyMap<string, Application>> {
+  const rows = await findListed(app.store.query, ids)
+  const view = await openView(app)
+  return new Map(rows.map((row) => [row.id, view(row)]))
 }
 
 /** Reads what applications share. Returns what callers see of a row. */

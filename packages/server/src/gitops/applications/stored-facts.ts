@@ -15,6 +15,7 @@ export const ApplicationFacts = ApplicationDetails.pick({
   resourceCount: true,
   why: true,
   isDeleting: true,
+  labels: true,
 }).extend({ longSyncMinutes: z.number() })
 export type ApplicationFacts = z.output<typeof ApplicationFacts>
 

@@ -17,6 +17,7 @@ import {
 } from '../../store/runtimes/applications.ts'
 import type { ApplicationRow } from '../../store/schema/schema.ts'
 import type { Query, Tx } from '../../store/store.ts'
+import { RELEASE_TOPIC } from '../../store/runtimes/releases.ts'
 import { readApplication } from './facts.ts'
 import { followReporter, noteReporter } from './full-states.ts'
 import { isLate } from './order.ts'
@@ -46,7 +47,7 @@ export async function takeEventReport(app: App, runtimeId: string, report: Event
     const taken = await applyEvents(app, tx, { runtimeId, events: read, marked })
     const wanted = fullState === undefined ? [] : await noteNames(tx, { runtimeId, fullState, marked })
     await noteReporter(app, tx, followed)
-    if (taken > 0) tx.wake(APPLICATIONS_TOPIC)
+    if (taken > 0) for (const topic of [APPLICATIONS_TOPIC, RELEASE_TOPIC]) tx.wake(topic)
     return { taken, ignored: events.length - taken + others, wanted }
   })
 }
@@ -57,16 +58,40 @@ interface ReadEvent {
   readonly columns: Columns | undefined
 }
 
-type Columns = Pick<ApplicationRow, 'project' | 'health' | 'health_rank' | 'sync' | 'facts' | 'resources' | 'digest'>
+type Columns = Pick<
+  ApplicationRow,
+  | 'project'
+  | 'health'
+  | 'health_rank'
+  | 'sync'
+  | 'product'
+  | 'component'
+  | 'cluster'
+  | 'cluster_namespace'
+  | 'facts'
+  | 'resources'
+  | 'digest'
+>
 
 function readEvent(given: ApplicationEvent, now: number): ReadEvent {
   // A clock that is ahead must not make later reports late.
   const event = { ...given, at: Math.min(given.at, now) }
   if (event.manifest === undefined) return { event, columns: undefined }
-  const { project, health, sync, ...more } = readApplication(event.manifest, event.errors)
-  const [facts, resources] = [JSON.stringify(more.facts), JSON.stringify(more.resources)]
-  const digest = sha256(JSON.stringify([project, health, sync, facts, resources]))
-  return { event, columns: { project, health, health_rank: APPLICATION_HEALTHS.indexOf(health), sync, facts, resources, digest } }
+  const { project, health, sync, product, component, ...more } = readApplication(event.manifest, event.errors)
+  const { name, server, namespace } = more.facts.destination
+  const shown = {
+    project,
+    health,
+    health_rank: APPLICATION_HEALTHS.indexOf(health),
+    sync,
+    product,
+    component,
+    cluster: name ?? server ?? '',
+    cluster_namespace: namespace ?? '',
+    facts: JSON.stringify(more.facts),
+    resources: JSON.stringify(more.resources),
+  }
+  return { event, columns: { ...shown, digest: sha256(JSON.stringify(Object.values(shown))) } }
 }
 
 interface Applied {
@@ -181,6 +206,10 @@ const NO_STATE: Columns = {
   health: 'unknown',
   health_rank: APPLICATION_HEALTHS.indexOf('unknown'),
   sync: 'unknown',
+  product: '',
+  component: '',
+  cluster: '',
+  cluster_namespace: '',
   facts: '{}',
   resources: '[]',
   digest: '',
@@ -198,6 +227,7 @@ function newRow(app: App, { runtimeId, read, changes }: NewRow): ApplicationRow 
     uid: '',
     version: '',
     full_state: '',
+    promoted_version: '',
     created_at: now,
     ...changes,
   }

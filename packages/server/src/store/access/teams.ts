@@ -43,12 +43,12 @@ const listOfUser = prepared((query: Query, userId: string) =>
   query
     .selectFrom('team_member')
     .innerJoin('team', 'team.id', 'team_member.team_id')
-    .select(['team.id', 'team.role'])
+    .select(['team.id', 'team.name', 'team.role'])
     .where('team_member.user_id', '=', userId),
 )
 
 /** Lists the teams of a user. */
-export async function listTeamsOf(query: Query, userId: string): Promise<Pick<TeamRow, 'id' | 'role'>[]> {
+export async function listTeamsOf(query: Query, userId: string): Promise<Pick<TeamRow, 'id' | 'name' | 'role'>[]> {
   return listOfUser(query, userId)
 }
 

@@ -60,6 +60,7 @@ import { gitlabJobs } from './079-gitlab-jobs.ts'
 import { tunnels } from './080-tunnels.ts'
 import { documentFiles } from './081-document-files.ts'
 import { applications } from './082-applications.ts'
+import { releases } from './083-releases.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -124,4 +125,5 @@ export const migrations: Record<string, Migration> = {
   '080-tunnels': tunnels,
   '081-document-files': documentFiles,
   '082-applications': applications,
+  '083-releases': releases,
 }

@@ -203,6 +203,49 @@ export async function listApplications(
   return select.orderBy(column, direction).orderBy('id', direction).limit(filter.limit).execute()
 }
 
+const PLACED = [
+  'id',
+  'runtime_id',
+  'namespace',
+  'name',
+  'product',
+  'component',
+  'cluster',
+  'cluster_namespace',
+  'health',
+  'health_rank',
+  'sync',
+  'promoted_version',
+] as const
+export type PlacedApplication = Pick<ApplicationRow, (typeof PLACED)[number]>
+
+/** Lists what says where applications belong, of all that are not gone. Their number is limited for each runtime. */
+export async function listPlaced(query: Query, accountId: string): Promise<PlacedApplication[]> {
+  return query
+    .selectFrom('gitops_application')
+    .select(PLACED)
+    .where('account_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .orderBy('name')
+    .orderBy('id')
+    .execute()
+}
+
+/** Finds applications that are not gone. */
+export async function findListed(query: Query, ids: readonly string[]): Promise<ListedApplication[]> {
+  const found: ListedApplication[] = []
+  for (let at = 0; at < ids.length; at += PER_STATEMENT)
+    found.push(
+      ...(await query
+        .selectFrom('gitops_application')
+        .select(LISTED)
+        .where('id', 'in', ids.slice(at, at + PER_STATEMENT))
+        .where('ended_at', 'is', null)
+        .execute()),
+    )
+  return found
+}
+
 export type ApplicationName =
   | { readonly id: string }
   | { readonly runtimeId: string; readonly namespace: string; readonly name: string }

@@ -47,6 +47,7 @@ export async function deleteGitopsRuntime(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('tunnel').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_application').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_reporter').where('runtime_id', '=', id).execute()
+  await tx.query.deleteFrom('gitops_errand').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_runtime').where('id', '=', id).execute()
 }
 

@@ -1,5 +1,5 @@
 /** The tables of GitOps runtimes and their tunnels. `schema.ts` says what columns may contain. */
-import type { ApplicationHealth, ApplicationSync } from '@windlass/protocol'
+import type { ApplicationHealth, ApplicationSync, DefinitionKind, ReleaseStatus } from '@windlass/protocol'
 
 export interface GitopsRuntimeRow {
   id: string
@@ -37,6 +37,15 @@ export interface ApplicationRow {
   /** 0 for the worst, in the order of `APPLICATION_HEALTHS`. */
   health_rank: number
   sync: ApplicationSync
+  /** Name of its product by its label or annotation; empty without one. */
+  product: string
+  /** What it is in its product, which is the same in each environment; empty if nothing says it. */
+  component: string
+  /** Name or URL of the cluster, and the namespace, into which it deploys. */
+  cluster: string
+  cluster_namespace: string
+  /** The version that the last release has brought; empty without one. */
+  promoted_version: string
   /** JSON: ApplicationFacts. */
   facts: string
   /** JSON: list of ApplicationResource. */
@@ -96,4 +105,51 @@ export interface TunnelRow {
   connected_at: number
   /** Time of the last answer of the client, or of the end of the connection. */
   seen_at: number
+}
+
+/** An environment, a product, or what promotions follow. */
+export interface DefinitionRow {
+  id: string
+  account_id: string
+  kind: DefinitionKind
+  name: string
+  /** JSON: the input of its kind. */
+  spec: string
+  created_by: string
+  created_at: number
+  changed_by: string
+  changed_at: number
+}
+
+/** A release of a product. */
+export interface ReleaseRow {
+  id: string
+  account_id: string
+  /** Name of the product. */
+  product: string
+  number: number
+  status: ReleaseStatus
+  /** JSON: StoredRelease. */
+  state: string
+  created_at: number
+  started_at: number | null
+  ended_at: number | null
+}
+
+/** What the app-proxy of a runtime does in Git for a release. */
+export interface ErrandRow {
+  id: string
+  account_id: string
+  runtime_id: string
+  release_id: string
+  /** JSON: ErrandWork. */
+  work: string
+  state: 'waiting' | 'taken' | 'done'
+  /** When it can be claimed; for one that is taken, when its lease ends. */
+  due_at: number
+  /** How often it was claimed. */
+  tries: number
+  /** JSON: ErrandResult. */
+  result: string | null
+  created_at: number
 }

@@ -33,7 +33,16 @@ import type {
 } from './user-schema.ts'
 import type { Flag } from './flag.ts'
 import type { GitlabJobRow, GitlabManagerRow } from './gitlab-rows.ts'
-import type { ApplicationRow, GitopsReporterRow, GitopsRuntimeRow, GitopsTokenRow, TunnelRow } from './gitops-rows.ts'
+import type {
+  ApplicationRow,
+  DefinitionRow,
+  ErrandRow,
+  GitopsReporterRow,
+  GitopsRuntimeRow,
+  GitopsTokenRow,
+  ReleaseRow,
+  TunnelRow,
+} from './gitops-rows.ts'
 import type { AgentCheckRow, AgentJobRow, ContextCheckRow, DiskRow } from './disk-rows.ts'
 import type { ChunkRow, DeadObjectRow, StreamMarksRow, StreamRow } from './log-rows.ts'
 import type { MessageRow } from './message-rows.ts'
@@ -119,6 +128,9 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   tunnel: TunnelRow
   gitops_application: ApplicationRow
   gitops_reporter: GitopsReporterRow
+  gitops_definition: DefinitionRow
+  gitops_release: ReleaseRow
+  gitops_errand: ErrandRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow

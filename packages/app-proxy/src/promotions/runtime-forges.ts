@@ -1,0 +1,47 @@
+/** Repositories that the runtime itself opens for releases, with its own Git token. It is registered by an admin, and never used for calls of users. */
+import type { Repository } from '@windlass/forges'
+import { fault } from '@windlass/kit'
+import { problemOfRepositoryUrl, splitRepositoryUrl } from '@windlass/protocol'
+import type { UserForge } from '../commit/user-commits.ts'
+import { openForgeSession } from '../forge/session.ts'
+import { RUNTIME_USER } from '../store/git-tokens.ts'
+import { findRepository } from '../gitops/find-repository.ts'
+import type { UserRepositoriesOptions } from '../gitops/user-repositories.ts'
+
+export interface RuntimeRepository extends UserForge {
+  /** `owner/name`. */
+  readonly repo: string
+  readonly facts: Repository
+}
+
+export interface RuntimeForges {
+  /** Opens a repository by its URL. Throws `not-found` without an integration for its host, `git-token-missing`, and `request-invalid` for a URL that is not HTTPS. */
+  open(url: string, signal: AbortSignal): Promise<RuntimeRepository>
+}
+
+export function openRuntimeForges({ integrations, tokens, forges }: UserRepositoriesOptions): RuntimeForges {
+  return {
+    async open(url, signal) {
+      const problem = problemOfRepositoryUrl(url)
+      if (problem !== undefined)
+        throw fault('request-invalid', { message: `The repository ${url} cannot be changed. ${problem}.` })
+      const { clone } = splitRepositoryUrl(url)
+      const found = findRepository(await integrations.list(), clone)
+      if (found === undefined)
+        throw fault('not-found', {
+          message: `The GitOps runtime has no Git integration for ${clone}.`,
+          hint: 'Create one for the URL of the forge with PUT /app-proxy/api/git-integrations/NAME.',
+        })
+      const { integration, repo } = found
+      const token = await tokens.find(integration, RUNTIME_USER)
+      if (token === undefined)
+        throw fault('git-token-missing', {
+          message: `The GitOps runtime has no Git token of its own for the integration "${integration.name}".`,
+          hint: `An admin registers one with PUT /app-proxy/api/git-integrations/${integration.name}/runtime-token.`,
+        })
+      const session = openForgeSession({ caller: forges, integration, login: token, signal })
+      const confirm = async (): Promise<void> => signal.throwIfAborted()
+      return { session, token, confirm, signal, repo, facts: await session.one(session.browser.repository(repo)) }
+    },
+  }
+}
