@@ -18,6 +18,7 @@ import { gitlabCommands } from './commands/gitlab/command.ts'
 import { gitopsCommands } from './commands/gitops/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
+import { releaseCommands } from './commands/releases/command.ts'
 import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
 import { installCommands } from './commands/install/command.ts'
@@ -84,6 +85,7 @@ export const commands: readonly Command[] = [
   ...gitopsRepositoryCommands,
   ...applicationCommands,
   ...gitopsRuntimeCommands,
+  ...releaseCommands,
   ...tunnelCommands,
   ...routerCommands,
   ...appProxyCommands,
@@ -118,6 +120,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
   'gitops config': 'Manage the shared configuration repository',
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
+  'gitops release': 'Manage releases of products',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',

@@ -47,9 +47,9 @@ async function getManifest(manifest: string, out: Printer): Promise<void> {
     const initial = Object.entries(buildFilterOptions).map(([name, option]) => [name, option.initial])
     const filters = Object.fromEntries(initial) as Values<typeof buildFilterOptions>
     const [limit, runner, webhook, repo, version, view] = [undefined, undefined, undefined, undefined, undefined, undefined]
-    const sync = undefined
+    const [sync, product] = [undefined, undefined]
     const flags = { noHeaders: false, versions: false, history: false } as const
-    const options = { output: 'yaml', ...flags, limit, runner, webhook, repo, version, view, sync, ...filters } as const
+    const options = { output: 'yaml', ...flags, limit, runner, webhook, repo, version, view, sync, product, ...filters } as const
     await getResources({ args: ['step-types', 'acme/greet'], options, out, settings })
   } finally {
     server.close()

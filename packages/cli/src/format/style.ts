@@ -23,6 +23,7 @@ export function styleFor(hasColor: boolean): Style {
 export function paintStatus(style: Style, status: string, text: string = status): string {
   switch (status) {
     case 'success':
+    case 'succeeded':
     case 'online':
     case 'healthy':
     case 'synced':

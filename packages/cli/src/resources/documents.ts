@@ -3,12 +3,32 @@ import { isRecord } from '@windlass/kit/json'
 import { defined } from '@windlass/kit/defined'
 import { fault, type Problem } from '@windlass/kit/faults'
 import { nearest } from '@windlass/plan'
-import { AgentInput, ContextInput, PipelineInput, ProjectInput, RuntimeInput, StepTypeInput } from '@windlass/protocol'
+import {
+  AgentInput,
+  ContextInput,
+  DEFINITION_KINDS,
+  EnvironmentInput,
+  PipelineInput,
+  ProductInput,
+  ProjectInput,
+  PromotionFlowInput,
+  PromotionPolicyInput,
+  PromotionTemplateInput,
+  RuntimeInput,
+  StepTypeInput,
+} from '@windlass/protocol'
 import { isMap, parseAllDocuments, type Document } from 'yaml'
 import type { z } from 'zod'
 import type { InputFile } from '../input/input-files.ts'
 
-const DOCUMENT_KINDS = ['pipeline', 'project', 'context', 'runtime', 'agent', 'step-type'] as const
+const DOCUMENT_KINDS = ['pipeline', 'project', 'context', 'runtime', 'agent', 'step-type', ...DEFINITION_KINDS] as const
+/** Kinds of the objects of public runtimes, whose specs are the same. */
+const PUBLIC_KINDS: Readonly<Record<string, DocumentKind>> = {
+  Product: 'product',
+  PromotionFlow: 'promotion-flow',
+  PromotionPolicy: 'promotion-policy',
+  PromotionTemplate: 'promotion-template',
+}
 type DocumentKind = (typeof DOCUMENT_KINDS)[number]
 type ResourceKind = `${DocumentKind}s`
 
@@ -72,7 +92,7 @@ function toResourceInput(document: Document.Parsed, part: Part): ResourceInput {
   if (!isRecord(value) || !isMap(document.contents)) throw invalid(part, 'A document must be a mapping.')
   const { kind } = value
   if (kind === undefined && ('steps' in value || 'stages' in value || 'version' in value)) return barePipeline(part)
-  const known = DOCUMENT_KINDS.find((name) => name === kind)
+  const known = DOCUMENT_KINDS.find((name) => name === kind) ?? (typeof kind === 'string' ? PUBLIC_KINDS[kind] : undefined)
   if (known === undefined) {
     const near = typeof kind === 'string' ? nearest(kind, DOCUMENT_KINDS) : undefined
     const hint = near === undefined ? `Use one of ${DOCUMENT_KINDS.join(', ')}.` : `Did you mean "${near}"?`
@@ -121,6 +141,16 @@ function resourceInputOf(kind: DocumentKind, { part, name, metadata, spec }: Nam
       const named = typeof version === 'string' ? `${name}:${version}` : name
       return check(StepTypeInput, { manifest: part.text }, { part, kind: 'step-types', name: named })
     }
+    case 'environment':
+      return check(EnvironmentInput, spec, { part, kind: 'environments', name })
+    case 'product':
+      return check(ProductInput, spec, { part, kind: 'products', name })
+    case 'promotion-template':
+      return check(PromotionTemplateInput, spec, { part, kind: 'promotion-templates', name })
+    case 'promotion-flow':
+      return check(PromotionFlowInput, spec, { part, kind: 'promotion-flows', name })
+    case 'promotion-policy':
+      return check(PromotionPolicyInput, spec, { part, kind: 'promotion-policys', name })
     case 'runtime': {
       const { type, agent, isDefault: _, ...rest } = spec
       const body = { name, isDefault, ...defined({ type, agent }), spec: rest }

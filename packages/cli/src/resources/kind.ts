@@ -1,7 +1,7 @@
 /** What `get` and `delete` need to know about a kind of resource. */
 import type { ApiClient } from '@windlass/client'
 import type { Reason } from '@windlass/plan'
-import type { ApplicationHealth, ApplicationSync, DiskState, GitlabJobState } from '@windlass/protocol'
+import type { ApplicationHealth, ApplicationSync, DiskState, GitlabJobState, ReleaseStatus } from '@windlass/protocol'
 import type { Style } from '../format/style.ts'
 import { formatAge } from '../format/time.ts'
 import type { KindName } from '../kind-names.ts'
@@ -74,6 +74,7 @@ export interface ListQuery extends BuildFilters {
     readonly sync?: ApplicationSync | undefined
     readonly q?: string | undefined
   }
+  readonly releases?: { readonly product?: string | undefined; readonly status?: ReleaseStatus | undefined }
 }
 
 export interface Kind<T> {

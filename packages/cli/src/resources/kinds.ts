@@ -26,6 +26,7 @@ import { notifications } from './notification-kind.ts'
 import { disks } from './disk-kind.ts'
 import { gitlabJobs } from './gitlab-job-kind.ts'
 import { links } from './link-kind.ts'
+import { environments, products, promotionFlows, promotionPolicies, promotionTemplates, releases } from './product-kinds.ts'
 import { tunnels } from './tunnel-kind.ts'
 import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
@@ -284,7 +285,7 @@ const stepTypes: Kind<StepTypeResource> = {
 
 /** Calls `use` with the named kind, in plural or singular. Throws `usage`. */
 export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
-  switch (name === 'delivery' ? 'deliveries' : name.endsWith('s') ? name : `${name}s`) {
+  switch (name.endsWith('s') ? name : name.endsWith('y') ? `${name.slice(0, -1)}ies` : `${name}s`) {
     case 'pipelines':
       return use(pipelines)
     case 'builds':
@@ -313,6 +314,18 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(tunnels)
     case 'applications':
       return use(applications)
+    case 'environments':
+      return use(environments)
+    case 'products':
+      return use(products)
+    case 'releases':
+      return use(releases)
+    case 'promotion-flows':
+      return use(promotionFlows)
+    case 'promotion-policies':
+      return use(promotionPolicies)
+    case 'promotion-templates':
+      return use(promotionTemplates)
     case 'disks':
       return use(disks)
     case 'projects':

@@ -2,7 +2,17 @@ import { defined } from '@windlass/kit/defined'
 import { Fault, fault, type Problem } from '@windlass/kit/faults'
 import { compile, hasErrors } from '@windlass/pipeline'
 import type { ApiClient } from '@windlass/client'
-import { AgentInput, Pipeline, PipelineInput } from '@windlass/protocol'
+import {
+  AgentInput,
+  EnvironmentInput,
+  Pipeline,
+  PipelineInput,
+  ProductInput,
+  PromotionFlowInput,
+  PromotionPolicyInput,
+  PromotionTemplateInput,
+} from '@windlass/protocol'
+import type { z } from 'zod'
 import type { Invocation } from '../../command.ts'
 import { formatProblem } from '../../format/problems.ts'
 import { readInput, sourcesRead } from '../../input/input-files.ts'
@@ -58,7 +68,7 @@ interface Sending {
 
 async function send(client: ApiClient, wanted: ResourceInput, { verb, message, out }: Sending): Promise<string> {
   const { kind, name, body } = wanted
-  const calls = callsOf(client, kind, message)
+  const calls = callsOf(client, wanted, message)
   const isUpdate = verb !== 'create' && (await exists(calls, name))
   if (isUpdate) {
     reportAccountProblems(await calls.put(name, body), wanted, out)
@@ -81,9 +91,38 @@ interface DocumentCalls {
   create(body: unknown): Promise<unknown>
 }
 
-function callsOf(client: ApiClient, kind: ResourceInput['kind'], message: string | undefined): DocumentCalls {
-  if (kind === 'step-types') return client.stepTypes
-  if (kind !== 'pipelines') return client[kind]
+function callsOf(client: ApiClient, { kind, name }: ResourceInput, message: string | undefined): DocumentCalls {
+  switch (kind) {
+    case 'pipelines':
+      return pipelineCalls(client, message)
+    case 'step-types':
+      return client.stepTypes
+    case 'environments':
+      return definitionCalls(client.environments, EnvironmentInput, name)
+    case 'products':
+      return definitionCalls(client.products, ProductInput, name)
+    case 'promotion-templates':
+      return definitionCalls(client.promotionTemplates, PromotionTemplateInput, name)
+    case 'promotion-flows':
+      return definitionCalls(client.promotionFlows, PromotionFlowInput, name)
+    case 'promotion-policys':
+      return definitionCalls(client.promotionPolicies, PromotionPolicyInput, name)
+    default:
+      return client[kind]
+  }
+}
+
+interface Putting<B> {
+  get(name: string): Promise<unknown>
+  put(name: string, body: B): Promise<unknown>
+}
+
+/** A definition has no call of its own for its creation. */
+function definitionCalls<S extends z.ZodType>({ get, put }: Putting<z.output<S>>, shape: S, name: string): DocumentCalls {
+  return { get, put: (of, body) => put(of, shape.parse(body)), create: (body) => put(name, shape.parse(body)) }
+}
+
+function pipelineCalls(client: ApiClient, message: string | undefined): DocumentCalls {
   const { get, put, create } = client.pipelines
   const options = { query: defined({ message }) }
   return {

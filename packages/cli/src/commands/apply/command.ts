@@ -13,8 +13,8 @@ export const applyCommands = [
   command('apply', {
     summary: 'Create or update resources from documents',
     about:
-      'Documents are YAML; a file may hold several, separated by ---. Each has a kind (pipeline, project, context, runtime, agent or ' +
-      'step-type), metadata.name and a spec. A pipeline without these needs --name.',
+      'Documents are YAML; a file may hold several, separated by ---. Each has a kind (pipeline, project, context, runtime, agent, ' +
+      'step-type, environment, product, promotion-flow, promotion-policy or promotion-template), metadata.name and a spec. A pipeline without these needs --name.',
     options: documentOptions,
     examples: [
       'windlass apply -f pipeline.yml --name demo/app',

@@ -3,7 +3,7 @@ import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
 import { BUILD_STATUSES, nearest, type Reason } from '@windlass/plan'
-import { APPLICATION_HEALTHS, APPLICATION_SYNCS, DISK_STATES, GITLAB_JOB_STATES } from '@windlass/protocol'
+import { APPLICATION_HEALTHS, APPLICATION_SYNCS, DISK_STATES, GITLAB_JOB_STATES, RELEASE_STATUSES } from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -30,6 +30,7 @@ interface GetOptions extends Values<typeof buildFilterOptions> {
   readonly webhook: string | undefined
   readonly repo: string | undefined
   readonly sync: string | undefined
+  readonly product: string | undefined
 }
 
 /** Number of the newest resources in a list of these kinds. The server deletes them when their retention ends. */
@@ -39,6 +40,7 @@ const RETAINED: Partial<Record<KindName, string>> = {
   'gitlab-jobs': 'Jobs',
   deliveries: 'Deliveries',
   messages: 'Messages',
+  releases: 'Releases',
 }
 
 /** Why resources of a kind cannot be deleted here, and where they can be. */
@@ -104,6 +106,8 @@ function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
         q: options.query,
       },
     }
+  if (kind === 'releases')
+    return { releases: { product: options.product, status: readState(status, 'releases', RELEASE_STATUSES) } }
   if (kind === 'messages') return { status }
   return kind === 'deliveries' ? { status, webhook, repo, pipeline: pipeline.at(-1), branch: branch.slice(-1) } : {}
 }

@@ -4,8 +4,10 @@ import { KIND_NAMES } from '../../kind-names.ts'
 import { OUTPUT_FORMATS } from '../../output-formats.ts'
 import { buildFilterOptions } from './build-filters.ts'
 
-/** Builds and jobs of GitLab are kept until their retention ends, a tunnel until its runtime is deleted, and an application until its runtime reports its end. */
-const DELETABLE_KINDS = KIND_NAMES.filter((name) => !['builds', 'gitlab-jobs', 'tunnels', 'applications'].includes(name))
+/** Builds, releases and jobs of GitLab are kept until their retention ends, a tunnel until its runtime is deleted, and an application until its runtime reports its end. */
+const DELETABLE_KINDS = KIND_NAMES.filter(
+  (name) => !['builds', 'gitlab-jobs', 'tunnels', 'applications', 'releases'].includes(name),
+)
 
 export const getCommands = [
   command('get', {
@@ -15,7 +17,7 @@ export const getCommands = [
       {
         name: '[name]',
         summary:
-          'Name of the resource (builds, GitLab jobs, deliveries, messages: id; triggers: PIPELINE#NAME; applications: RUNTIME/NAMESPACE/NAME)',
+          'Name of the resource (builds, GitLab jobs, deliveries, messages, releases: id; triggers: PIPELINE#NAME; applications: RUNTIME/NAMESPACE/NAME)',
       },
     ],
     options: {
@@ -23,13 +25,14 @@ export const getCommands = [
       noHeaders: flag('--no-headers', 'Omit the header of the table'),
       limit: integer(
         '--limit <count>',
-        'Maximum number of resources (default: 20 builds, GitLab jobs, deliveries or messages, all of any other kind)',
+        'Maximum number of resources (default: 20 builds, GitLab jobs, deliveries, messages or releases, all of any other kind)',
       ),
       ...buildFilterOptions,
       runner: text('--runner <name>', 'GitLab jobs: filter by runner'),
       webhook: text('--webhook <name>', 'Deliveries: filter by webhook'),
       repo: text('--repo <owner/name>', 'Deliveries: filter by repository'),
       sync: text('--sync <state>', 'Applications: filter by sync state, such as out-of-sync'),
+      product: text('--product <name>', 'Releases: filter by product'),
       view: text(
         '--view <name>',
         'Builds: use the filters of a view; other filters are added, and replace those of the same name',
@@ -48,6 +51,7 @@ export const getCommands = [
       'windlass get gitlab-jobs --status running',
       'windlass get disks --runtime prod --status warm',
       'windlass get applications --runtime prod --sync out-of-sync',
+      'windlass get releases --product shop',
     ],
     run: async (invocation) => (await import('./action.ts')).getResources(invocation),
   }),

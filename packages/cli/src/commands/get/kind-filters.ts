@@ -7,7 +7,7 @@ const TRIGGER_KINDS: readonly KindName[] = ['triggers', 'cron-triggers', 'event-
 /** Filter, which is also the name of its flag -> kinds. */
 const KINDS = {
   pipeline: ['builds', 'deliveries', 'disks', ...TRIGGER_KINDS],
-  status: ['builds', 'gitlab-jobs', 'disks', 'deliveries', 'messages', 'applications'],
+  status: ['builds', 'gitlab-jobs', 'disks', 'deliveries', 'messages', 'applications', 'releases'],
   branch: ['builds', 'deliveries'],
   annotation: ['builds'],
   project: ['builds', 'pipelines', 'gitlab-jobs', 'applications'],
@@ -25,6 +25,7 @@ const KINDS = {
   webhook: ['deliveries'],
   repo: ['deliveries'],
   sync: ['applications'],
+  product: ['releases'],
 } as const satisfies Record<string, readonly KindName[]>
 
 type FilterName = keyof typeof KINDS
