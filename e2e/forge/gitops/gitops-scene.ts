@@ -28,8 +28,12 @@ export interface GitopsScene extends AsyncDisposable {
   readonly keys: Record<'ada' | 'ben' | 'rea' | 'vic', string>
   /** URL of the forge for the app-proxy, which is a proxy in front of it. */
   readonly url: string
+  /** Token of the runtime `prod`. */
+  readonly runtimeToken: string
   /** Awaited before the forge gets a push. */
   beforePush: () => Promise<void>
+  /** Awaited before the answer to a push is passed on. If it throws, the connection is cut. */
+  afterPush: () => Promise<void>
   /** Writes a file of `ann/REPO` with the API of the forge, as another person would. */
   write(repo: string, path: string, content: string): Promise<void>
   /** Returns what a git command prints in a clone of `ann/REPO`. */
@@ -49,7 +53,7 @@ export async function openGitopsScene(): Promise<GitopsScene> {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(await openHttpScene())
   const forge = opening.use(await startGitea())
-  const front = opening.use(await startFront(forge, () => at.beforePush()))
+  const front = opening.use(await startFront(forge, { before: () => at.beforePush(), after: () => at.afterPush() }))
   const { token: runtimeToken } = await server.admin.gitopsRuntimes.createToken('prod')
   const control = { url: server.server.url, accountId: server.server.app.accountId, runtimeToken }
   const scene = opening.use(await openScene(control))
@@ -82,7 +86,9 @@ export async function openGitopsScene(): Promise<GitopsScene> {
     ann,
     keys,
     url: front.url,
+    runtimeToken,
     beforePush: async () => undefined,
+    afterPush: async () => undefined,
     async write(repo, path, content) {
       const contents = `/repos/ann/${repo}/contents/${path}`
       const found = (await ann.api('GET', contents).catch(() => undefined)) as { sha: string } | undefined
@@ -106,7 +112,7 @@ export async function openGitopsScene(): Promise<GitopsScene> {
       scene.call(method, path, { token: by, ...(body !== undefined && { body }) }),
     async windlass(line, key = keys.ada) {
       const own = { WINDLASS_URL: server.server.url, WINDLASS_API_KEY: key, WINDLASS_CONFIG: '/nowhere/config', NO_COLOR: '1' }
-      const isOfServer = /^gitops config (?:get|reset)$/.test(line)
+      const isOfServer = /^(?:gitops (?:config (?:get|reset)$|promote|release)|get|describe)/.test(line)
       const words = [...line.split(' '), ...(isOfServer ? [] : ['--runtime-url', scene.proxy.url])]
       return callWindlass(words, { ...process.env, ...own })
     },
@@ -116,12 +122,18 @@ export async function openGitopsScene(): Promise<GitopsScene> {
   return at
 }
 
-/** Starts a proxy in front of a forge, which calls `before` before it passes a push. */
-async function startFront(forge: Gitea, before: () => Promise<void>): Promise<AsyncDisposable & { readonly url: string }> {
+interface PushHooks {
+  readonly before: () => Promise<void>
+  readonly after: () => Promise<void>
+}
+
+/** Starts a proxy in front of a forge, which awaits `before` and `after` around a push. */
+async function startFront(forge: Gitea, { before, after }: PushHooks): Promise<AsyncDisposable & { readonly url: string }> {
   const target = new URL(forge.url)
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request)
-    if (request.method === 'POST' && request.url?.endsWith('/git-receive-pack') === true) await before()
+    const isPush = request.method === 'POST' && request.url?.endsWith('/git-receive-pack') === true
+    if (isPush) await before()
     const { 'transfer-encoding': _chunked, ...headers } = request.headers
     const passed = http.request({
       host: target.hostname,
@@ -133,8 +145,14 @@ async function startFront(forge: Gitea, before: () => Promise<void>): Promise<As
     })
     passed.end(body)
     const [given] = (await once(passed, 'response')) as [IncomingMessage]
+    if (isPush) {
+      const answer = await buffer(given)
+      await after()
+      return void response.writeHead(given.statusCode ?? 502, given.headers).end(answer)
+    }
     response.writeHead(given.statusCode ?? 502, given.headers)
     given.pipe(response)
+    return undefined
   }
   const front = http.createServer((request, response) => {
     pass(request, response).catch(() => response.destroy())
