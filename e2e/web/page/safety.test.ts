@@ -210,6 +210,7 @@ const FLEET_SCREENS = [
   '/agents/agent',
   '/gitlab-jobs',
   '/delivery/apps',
+  '/delivery/products',
   '/delivery/apps/prod/argocd/hostile-0',
   '/system',
 ]

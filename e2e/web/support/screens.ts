@@ -50,6 +50,14 @@ export const SCREENS: readonly Screen[] = [
     empty: 'There are no GitOps runtimes.',
     command: 'windlass get applications',
   },
+  {
+    name: 'products',
+    path: () => '/delivery/products',
+    call: /\/v1\/products$/,
+    shows: 'There are no products.',
+    empty: 'There are no products.',
+    command: 'windlass get products',
+  },
   { name: 'build', path: ({ build }) => `/builds/${build}`, call: /\/v1\/builds\/[0-9a-f]{24}$/, shows: 'unit_tests' },
   {
     name: 'step',

@@ -2,8 +2,9 @@
 import type { Client } from '@windlass/protocol'
 import { bindGroups, type Groups } from './groups.ts'
 import { applications, tunnels } from './routes/gitops.ts'
+import { environments, products, releases } from './routes/products.ts'
 
-const DELIVERY_ROUTES = { applications, tunnels }
+const DELIVERY_ROUTES = { applications, environments, products, releases, tunnels }
 
 export type DeliveryClient = Groups<typeof DELIVERY_ROUTES>
 

@@ -18,6 +18,8 @@ const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx'))
 const GitlabJobs = late(async () => (await import('./gitlab-jobs/gitlab-jobs.tsx')).GitlabJobs)
 const Applications = late(async () => (await import('./delivery/applications.tsx')).Applications)
 const ApplicationScreen = late(async () => (await import('./delivery/application-screen.tsx')).ApplicationScreen)
+const Products = late(async () => (await import('./delivery/products/products.tsx')).Products)
+const ProductScreen = late(async () => (await import('./delivery/products/product-screen.tsx')).ProductScreen)
 const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
 const RuntimeScreen = late(async () => (await import('./fleet/runtime-screen.tsx')).RuntimeScreen)
 const AgentScreen = late(async () => (await import('./fleet/agents/agent-screen.tsx')).AgentScreen)
@@ -72,6 +74,12 @@ export function App(): ReactElement {
             </Route>
             <Route path="/delivery/apps/:runtime/:namespace/:name">
               <ApplicationScreen />
+            </Route>
+            <Route path="/delivery/products">
+              <Products />
+            </Route>
+            <Route path="/delivery/products/:name">
+              <ProductScreen />
             </Route>
             <Route path="/approvals">
               <Approvals />

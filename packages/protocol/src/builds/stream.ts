@@ -95,7 +95,7 @@ export const AccountChange = z.discriminatedUnion('noun', [
   z.object({ noun: z.literal('agent'), item: Agent }),
   z.object({ noun: z.literal('delivery'), item: Delivery }),
   z.object({ noun: z.literal('gitlab-job'), item: GitlabJob }),
-  /** Some applications have changed. There can be thousands of them, so that readers read the ones that they show. */
+  /** Applications or releases have changed. There can be thousands of them, so that readers read the ones that they show. */
   z.object({ noun: z.literal('applications') }),
   z.object({
     noun: z.literal('gone'),

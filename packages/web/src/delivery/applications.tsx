@@ -15,6 +15,7 @@ import { sh } from '../parts/shell.ts'
 import { Page } from '../shell/page.tsx'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { paths } from '../url/paths.ts'
+import { DeliveryTabs } from './delivery-tabs.tsx'
 import { ApplicationTable } from './application-table.tsx'
 import styles from './delivery.module.css'
 import { NAME_FILTERS, readFilter, writeFilter, type ApplicationFilter, type FilterProps } from './filter.ts'
@@ -28,6 +29,7 @@ export function Applications(): ReactElement {
   const change = (next: ApplicationFilter): void => go(paths.applications() + writeFilter(next))
   return (
     <Page title="Applications">
+      <DeliveryTabs current="applications" />
       <FilterBar filter={filter} onChange={change} />
       <RuntimeLines />
       <ApplicationList filter={filter} onChange={change} />

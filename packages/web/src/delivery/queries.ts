@@ -5,10 +5,12 @@ import { client } from '../server/client.ts'
 import type { ApplicationFilter } from './filter.ts'
 
 const PAGE_SIZE = 50
+/** Releases of one call. */
+const RELEASES = 10
 /** Changes come with the event stream, except the silence of a runtime. Milliseconds. */
 const REREAD_MS = 60_000
 
-const delivery = openDeliveryClient(client)
+export const delivery = openDeliveryClient(client)
 
 export const deliveryQueries = {
   applications: (filter: ApplicationFilter) =>
@@ -25,6 +27,33 @@ export const deliveryQueries = {
     queryOptions({
       queryKey: ['applications', 'one', name],
       queryFn: ({ signal }) => delivery.applications.get(name, { signal }),
+      refetchInterval: REREAD_MS,
+    }),
+  environments: () =>
+    queryOptions({
+      queryKey: ['applications', 'environments'],
+      queryFn: async ({ signal }) => (await delivery.environments.list({ signal })).items,
+      refetchInterval: REREAD_MS,
+    }),
+  products: () =>
+    queryOptions({
+      queryKey: ['applications', 'products'],
+      queryFn: async ({ signal }) => (await delivery.products.list({ signal })).items,
+      refetchInterval: REREAD_MS,
+    }),
+  product: (name: string) =>
+    queryOptions({
+      queryKey: ['applications', 'product', name],
+      queryFn: ({ signal }) => delivery.products.get(name, { signal }),
+      refetchInterval: REREAD_MS,
+    }),
+  releases: (product: string) =>
+    infiniteQueryOptions({
+      queryKey: ['applications', 'releases', product],
+      queryFn: ({ signal, pageParam }) =>
+        delivery.releases.list({ signal, query: { product, limit: RELEASES, cursor: pageParam } }),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ next }) => next,
       refetchInterval: REREAD_MS,
     }),
   /** The connections of all GitOps runtimes. */

@@ -1,5 +1,14 @@
 /** The word, shape and color of the states of applications. */
-import type { ApplicationHealth, ApplicationSync, SyncPhase, Tunnel, TunnelStatus } from '@windlass/protocol'
+import type {
+  ApplicationHealth,
+  ApplicationSync,
+  PromotionState,
+  ReleaseStatus,
+  ReleaseStepState,
+  SyncPhase,
+  Tunnel,
+  TunnelStatus,
+} from '@windlass/protocol'
 import type { Look } from '../looks/states.ts'
 
 const HEALTHS = {
@@ -38,6 +47,30 @@ const NEVER_CONNECTED: Look = { word: 'Never connected', shape: 'dash', tone: 'i
 export const lookOfHealth = (health: ApplicationHealth): Look => find(HEALTHS, health)
 export const lookOfSync = (sync: ApplicationSync): Look => find(SYNCS, sync)
 export const lookOfPhase = (phase: SyncPhase): Look => find(PHASES, phase)
+
+const RELEASES = {
+  queued: { word: 'Queued', shape: 'hourglass', tone: 'wait' },
+  running: { word: 'Running', shape: 'arc', tone: 'run' },
+  suspended: { word: 'Waits for a pull request', shape: 'bars', tone: 'wait' },
+  terminating: { word: 'Stopping', shape: 'outline', tone: 'stop' },
+  succeeded: { word: 'Succeeded', shape: 'check', tone: 'ok' },
+  failed: { word: 'Failed', shape: 'cross', tone: 'bad' },
+  terminated: { word: 'Terminated', shape: 'square', tone: 'stop' },
+} as const satisfies Readonly<Record<ReleaseStatus, Look>>
+
+const STEPS = {
+  ...RELEASES,
+  pending: { word: 'Not started', shape: 'dash', tone: 'idle' },
+  skipped: { word: 'Skipped', shape: 'dash', tone: 'idle' },
+  before: { word: 'Build before it', shape: 'arc', tone: 'run' },
+  committing: { word: 'Committing', shape: 'arc', tone: 'run' },
+  syncing: { word: 'Syncing', shape: 'arc', tone: 'run' },
+  after: { word: 'Build after it', shape: 'arc', tone: 'run' },
+} as const satisfies Readonly<Record<ReleaseStepState | PromotionState, Look>>
+
+export const lookOfRelease = (status: ReleaseStatus): Look => find(RELEASES, status)
+/** Returns the look of a step of a release, or of the promotion of one application. */
+export const lookOfStep = (state: ReleaseStepState | PromotionState): Look => find(STEPS, state)
 
 /** Returns the look of a tunnel. One that has never been connected is no fault: a runtime with an Ingress has none. */
 export function lookOfTunnel({ status, seenAt }: Pick<Tunnel, 'status' | 'seenAt'>): Look {

@@ -54,6 +54,7 @@ export const ROOMS: readonly Room[] = [
     icon: Boxes,
     path: paths.applications(),
     key: 'o',
+    also: ['/delivery/'],
     right: 'see-gitops',
     isOptional: true,
   },

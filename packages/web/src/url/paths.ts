@@ -65,6 +65,8 @@ export const paths = {
   context: (name: string): string => `/contexts/${encodeName(name)}`,
   access: (part: 'people' | 'keys' | 'roles' | 'audit' = 'people'): string => `/access/${part}`,
   system: (): string => '/system',
+  products: (): string => '/delivery/products',
+  product: (name: string): string => `/delivery/products/${encode(name)}`,
   signIn: (next?: string): string => `/signin${next === undefined ? '' : `?next=${encode(next)}`}`,
 }
 

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { ELECT_TOPIC } from '../../builds/lifecycle/edit.ts'
 import { changedBuild } from '../../store/builds/builds.ts'
+import { RELEASE_CHANGES_TOPIC } from '../../store/runtimes/releases.ts'
 import { GITLAB_TOPIC } from '../../gitlab-jobs/take-report.ts'
 import { APPLICATIONS_TOPIC } from '../../gitops/applications/take-report.ts'
 import { DELIVERY_TOPIC } from '../../triggers/deliveries/new-delivery.ts'
@@ -56,8 +57,10 @@ const MAX_CHANGES = 5_000
 /** Characters of JSON of the kept changes. */
 const MAX_KEPT = 16_777_216
 
-/** Topics that are woken when a runtime, an agent, a delivery, a job of GitLab or an application changes. */
-const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC, GITLAB_TOPIC, APPLICATIONS_TOPIC])
+/** Topics that are woken when an application or a release changes. */
+const GITOPS_TOPICS: ReadonlySet<string> = new Set([APPLICATIONS_TOPIC, RELEASE_CHANGES_TOPIC])
+/** Topics that are woken when something that lists show changes, besides builds. */
+const LIST_TOPICS: ReadonlySet<string> = new Set([ELECT_TOPIC, DELIVERY_TOPIC, GITLAB_TOPIC, ...GITOPS_TOPICS])
 
 const loops = new WeakMap<App['store'], Loop>()
 
@@ -141,7 +144,7 @@ class Loop implements AccountChanges {
     const id = changedBuild(topic)
     if (id !== undefined) this.#changed.add(id)
     if (id === undefined && !LIST_TOPICS.has(topic)) return
-    if (topic === APPLICATIONS_TOPIC) this.#hasChangedApplications = true
+    if (GITOPS_TOPICS.has(topic)) this.#hasChangedApplications = true
     this.#isReported = true
     this.#wake?.()
   }

@@ -47,7 +47,7 @@ export interface SharedCounts {
 export interface Reported {
   /** Ids of builds. */
   readonly builds: ReadonlySet<string>
-  /** True if an application has changed. */
+  /** True if an application or a release has changed. */
   readonly applications: boolean
 }
 

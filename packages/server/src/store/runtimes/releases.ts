@@ -6,6 +6,9 @@ import type { Query, Tx } from '../store.ts'
 /** Topic that is woken when something may have changed that a release waits for. */
 export const RELEASE_TOPIC = 'releases'
 
+/** Topic that is woken when a release was created, or has changed. */
+export const RELEASE_CHANGES_TOPIC = 'release-changes'
+
 const LIVE = [...LIVE_RELEASE_STATUSES]
 
 export interface ReleaseFilter {
@@ -86,6 +89,7 @@ export async function listLastReleases(query: Query, accountId: string, product?
 
 export async function insertRelease(tx: Tx, row: ReleaseRow): Promise<void> {
   await tx.query.insertInto('gitops_release').values(row).execute()
+  tx.wake(RELEASE_CHANGES_TOPIC)
 }
 
 export async function updateRelease(
@@ -94,6 +98,7 @@ export async function updateRelease(
   changes: Partial<Pick<ReleaseRow, 'status' | 'state' | 'started_at' | 'ended_at'>>,
 ): Promise<void> {
   await tx.query.updateTable('gitops_release').set(changes).where('id', '=', id).execute()
+  tx.wake(RELEASE_CHANGES_TOPIC)
 }
 
 /** Deletes releases that ended before this time. Returns their number, at most `limit`. */
