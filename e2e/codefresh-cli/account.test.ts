@@ -16,7 +16,7 @@ test('creates, lists and switches contexts, and refuses a wrong key (F001, F002,
   const { url, key } = codefresh
   const HOME = join(codefresh.folder, 'other-home')
   await mkdir(HOME)
-  const auth = (...words: string[]): ReturnType<Codefresh['run']> => codefresh.start(['auth', ...words], { HOME }).finished
+  const auth = (...words: string[]): ReturnType<Codefresh['run']> => codefresh.runWith({ HOME }, 'auth', ...words)
   const wrong = await auth('create-context', 'wrong', '--api-key', `${key.slice(0, -4)}xxxx`, '--url', url)
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('API Key is not valid') })
   expect(await auth('create-context', 'one', '--api-key', key, '--url', url)).toMatchObject({ code: 0 })
@@ -47,7 +47,7 @@ test('creates, lists, changes and revokes keys; the token is shown once and is r
   const printed = await codefresh.must('create', 'token', 'ci', '--scope', 'pipeline', 'project:read')
   const token = /[0-9a-f]{24}\.\S+/.exec(printed)?.[0] ?? ''
   const asKey = (...words: string[]): ReturnType<Codefresh['run']> =>
-    codefresh.start(words, { HOME: codefresh.folder, CF_API_KEY: token, CF_URL: url }).finished
+    codefresh.runWith({ HOME: codefresh.folder, CF_API_KEY: token, CF_URL: url }, ...words)
   expect(await asKey('get', 'pipelines')).toMatchObject({ code: 0 })
   expect(await asKey('get', 'contexts')).toMatchObject({ code: 1, stderr: expect.stringContaining('do not have permissions') })
   const listed = rowsOf(await codefresh.must('get', 'tokens', 'ci'))

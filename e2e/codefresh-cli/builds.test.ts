@@ -289,9 +289,9 @@ test('a step starts a build with its own key and the public command line (F041)'
   const child = idIn(run.stdout)
   expect(await codefresh.admin.builds.get(child)).toMatchObject({ parent, trigger: { kind: 'build' } })
   await ended(child)
-  const logs = await codefresh.start(['logs', child], env).finished
+  const logs = await codefresh.runWith(env, 'logs', child)
   expect(plain(logs.stdout)).toContain('child')
-  const refused = await codefresh.start(['get', 'contexts'], env).finished
+  const refused = await codefresh.runWith(env, 'get', 'contexts')
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('do not have permissions') })
   await letGo(parent)
   await ended(parent)

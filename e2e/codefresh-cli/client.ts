@@ -19,10 +19,13 @@ import {
 } from '../../packages/cli/test/support.ts'
 import { runProgram } from '../support/process.ts'
 import { NODE } from '../support/programs.ts'
+import { Commands } from './commands.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Makes the client load packages of few commands only when they are used. */
 const DEFER = join(import.meta.dirname, 'defer.cjs')
+/** Commands that follow a build, which print while they run and exit with its result. */
+const FOLLOWING: ReadonlySet<string | undefined> = new Set(['run', 'restart', 'runner'])
 
 export interface Codefresh extends AsyncDisposable {
   readonly url: string
@@ -35,8 +38,12 @@ export interface Codefresh extends AsyncDisposable {
   /** Writes a file and returns its path. Clients read the type of a file from its extension. */
   file(name: string, content: string | object): Promise<string>
   read(name: string): Promise<string>
+  /** Starts a command as a process of its own, with these variables too. */
   start(words: readonly string[], env?: Readonly<Record<string, string>>): Started
+  /** Runs a command: as a process of its own if it follows a build, otherwise in the process that all others share. */
   run(...words: string[]): Promise<Finished>
+  /** Like `run`, with these variables too. */
+  runWith(env: Readonly<Record<string, string>>, ...words: string[]): Promise<Finished>
   /** Runs a command with its standard output in a file. Returns its exit code. */
   runToFile(name: string, ...words: string[]): Promise<number | null>
   /** Runs a command that must succeed, and returns its standard output. */
@@ -55,13 +62,13 @@ export async function openCodefresh(): Promise<Codefresh> {
   await using closing = new AsyncDisposableStack()
   const sandbox = closing.use(await openSandbox())
   const up = closing.use(await startUp(sandbox))
-  const codefresh = await signIn(sandbox, up)
+  const codefresh = closing.use(await signIn(sandbox, up))
   const opened = closing.move()
   return { ...codefresh, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** Signs the client in at a server as an admin. */
-export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, keyof AsyncDisposable>> {
+export async function signIn(sandbox: Sandbox, up: Up): Promise<Codefresh> {
   const program = await installedProgram()
   const home = join(sandbox.folder, 'home')
   await mkdir(home)
@@ -79,7 +86,10 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
   }
   const start: Codefresh['start'] = (words, more = {}) =>
     watch(spawn(NODE, ['--require', DEFER, program, ...words], { env: { ...env, ...more }, cwd: sandbox.folder }), '')
-  const run = (...words: string[]): Promise<Finished> => start(words).finished
+  const commands = new Commands(program, sandbox.folder)
+  const runWith: Codefresh['runWith'] = (more, ...words) =>
+    FOLLOWING.has(words[0]) ? start(words, more).finished : commands.run(words, { ...env, ...more })
+  const run: Codefresh['run'] = (...words) => runWith({}, ...words)
   return {
     url,
     key,
@@ -90,6 +100,7 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
     read: (name) => readFile(join(sandbox.folder, name), 'utf8'),
     start,
     run,
+    runWith,
     async runToFile(name, ...words) {
       await using file = await open(join(sandbox.folder, name), 'w')
       const child = spawn(NODE, ['--require', DEFER, program, ...words], {
@@ -105,6 +116,7 @@ export async function signIn(sandbox: Sandbox, up: Up): Promise<Omit<Codefresh, 
       if (code !== 0) throw new Error(`codefresh ${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
       return stdout
     },
+    [Symbol.asyncDispose]: () => commands[Symbol.asyncDispose](),
   }
 }
 

@@ -133,12 +133,10 @@ test('prints one sentence for refused, conflicting and unsupported calls (F042)'
   const twice = await codefresh.run('create', '-f', await codefresh.file('twice.json', manifest('twice')))
   expect(twice).toMatchObject({ code: 1, stderr: 'Error: The pipeline "twice" already exists.\n' })
   const { token } = await codefresh.admin.keys.create({ name: 'reader', role: 'viewer' })
-  const viewer = codefresh.start(['delete', 'pipeline', 'twice'], {
-    HOME: codefresh.folder,
-    CF_API_KEY: token,
-    CF_URL: codefresh.url,
-  })
-  expect((await viewer.finished).stderr).toContain('Error: You do not have permissions to perform this action')
+  const viewer = { HOME: codefresh.folder, CF_API_KEY: token, CF_URL: codefresh.url }
+  expect((await codefresh.runWith(viewer, 'delete', 'pipeline', 'twice')).stderr).toContain(
+    'Error: You do not have permissions to perform this action',
+  )
   const unsupported = await codefresh.run('create', 'board', 'red')
   expect(unsupported).toMatchObject({ code: 1, stderr: 'Error: Windlass does not support POST /api/helm/boards.\n' })
 })

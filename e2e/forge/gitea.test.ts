@@ -152,7 +152,7 @@ test('check context asks the forge whose token it is, and says when the forge re
 })
 
 test('the public command line adds a repository that the forge has, and refuses another one (F046)', async () => {
-  const codefresh = await signIn(sandbox, up)
+  await using codefresh = await signIn(sandbox, up)
   const added = await codefresh.must('add', 'repo', 'ann/app', '--context', 'work')
   expect(added).toContain('Found repository "app" at context "work"')
   expect(added).toContain('Repository added: ann/app')

@@ -160,6 +160,7 @@ export const GROUPS: readonly Group[] = [
     include: ['e2e/codefresh-cli/**/*.test.ts'],
     parts: ['codefresh-cli', 'docker', 'image:shell', 'image:tools', 'programs'],
     workers: 2,
+    sharesProcess: true,
   },
   {
     name: 'chaos',
