@@ -184,7 +184,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'store',
     include: ['packages/server/test/store/**/*.test.ts'],
-    parts: ['postgres', 'moto'],
+    parts: ['postgres', 'moto', 'programs'],
     setup: ['packages/server/test/support/shared-postgres.ts'],
     workers: 2,
     sharesProcess: true,

@@ -106,7 +106,7 @@ export async function openApp(options: AppOptions, advertisedUrl: () => string):
     await store.close()
     throw error
   })
-  const documentPool = new DocumentPool(clock, log, options.documentLimits)
+  const documentPool = new DocumentPool(clock, log, options.documentLimits, options.documentProgram)
   try {
     const vault = await openVault(store, {
       dataDir,

@@ -96,6 +96,8 @@ export interface ServerOptions {
   readonly outboundNetworks?: readonly string[] | undefined
   /** Limits for parsing documents of users; see `DOCUMENT_LIMITS`. */
   readonly documentLimits?: Partial<DocumentLimits> | undefined
+  /** The program that reads large documents. Default: the one beside the server. */
+  readonly documentProgram?: URL | undefined
   /** The server rejects new builds while the share of free bytes or inodes (0 to 1) is lower than this. Default: 0.05. */
   readonly minFreeShare?: number | undefined
   /** Maximum bytes of log per step and per build. Runtime environments and pipelines can only lower them. */

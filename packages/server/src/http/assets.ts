@@ -1,6 +1,6 @@
 /**
- * Static files for browsers: a folder of built files, read when the server starts. Each file becomes a route of its own, so no path of the file system
- * is ever made from a request.
+ * Static files for browsers: a folder of built files, read when the server starts. A request only looks one of them up by its name, so no path of the
+ * file system is ever made from it.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -116,11 +116,20 @@ function toAsset(path: string, bytes: Buffer, files: ReadonlyMap<string, Buffer>
   return { path, headers, plain: { bytes, etag: `"${hash}"` }, encoded }
 }
 
-/** Adds a route per file. `index.html` is also served for its folder, and other documents without `.html`. */
+/**
+ * Adds a route per folder and per file outside of folders: routes for a hundred files would take a third of the time in which a server starts. `index.html`
+ * is also served for its folder, and other documents without `.html`.
+ */
 export function addAssets(server: FastifyInstance, assets: readonly Asset[]): void {
-  for (const asset of assets)
-    for (const url of urlsOf(asset.path))
-      server.get(url, { exposeHeadRoute: true }, async (request, reply) => sendAsset(asset, request, reply))
+  const byUrl = new Map(assets.flatMap((asset) => urlsOf(asset.path).map((url) => [url, asset] as const)))
+  for (const path of new Set([...byUrl.keys()].map((url) => url.replace(/^(\/[^/]+\/).+/, '$1*'))))
+    server.get<{ Params: { '*'?: string } }>(path, { exposeHeadRoute: true }, async (request, reply) => {
+      const { '*': name = '' } = request.params
+      const asset = byUrl.get(path.replace(/\*$/, () => name))
+      if (asset !== undefined) return sendAsset(asset, request, reply)
+      reply.callNotFound()
+      return reply
+    })
 }
 
 function urlsOf(path: string): string[] {
@@ -134,7 +143,7 @@ export function documentOf(html: string): Asset {
 }
 
 /** Answers a request with a file. */
-export function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendAsset(asset: Asset, request: Pick<FastifyRequest, 'headers'>, reply: FastifyReply): FastifyReply {
   const encoding = chooseEncoding(asset, request.headers['accept-encoding'])
   const { bytes, etag } = (encoding && asset.encoded.get(encoding)) ?? asset.plain
   reply.headers({ ...asset.headers, etag })

@@ -25,9 +25,16 @@ export interface Page {
   readonly isBuilt: boolean
 }
 
+/** The page of the repository or the program, after the first server of this process has read it. */
+let own: Page | undefined
+
 /** Reads the page from a folder, by default that of the repository or the program. Without a built one, its document says how to build it. */
 export function readPage(given?: string): Page {
-  const folders = given === undefined ? FOLDERS : [given]
+  return given === undefined ? (own ??= readFirst(FOLDERS)) : readFirst([given])
+}
+
+/** Reads the first of the folders that exists. */
+function readFirst(folders: readonly string[]): Page {
   const folder = folders.find((each) => existsSync(join(each, DOCUMENT)))
   const assets = folder === undefined ? [] : readAssets(folder)
   const document = assets.find(({ path }) => path === DOCUMENT)

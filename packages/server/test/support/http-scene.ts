@@ -5,6 +5,7 @@ import { nodeTransport } from '@windlass/kit'
 import type { Build, StartTask } from '@windlass/protocol'
 import { firstAdmin } from '../../../../e2e/support/first-admin.ts'
 import { startServer, type RunningServer, type ServerOptions } from '../../src/index.ts'
+import { DOCUMENT_PROGRAM } from './document-program.ts'
 import { putEmptyDatabase } from './empty-database.ts'
 import { claimStart, helloAgent, startEngine, type TestAgent, type TestEngine } from './fakes/fake-agent.ts'
 import { memoryFolder } from '../../../../e2e/support/memory-folder.ts'
@@ -27,7 +28,7 @@ export interface HttpScene extends AsyncDisposable {
 export async function openHttpScene(options: Partial<ServerOptions> = {}): Promise<HttpScene> {
   const dataDir = options.dataDir ?? (await memoryFolder('windlass-http-'))
   if (options.dataDir === undefined && options.databaseUrl === undefined) await putEmptyDatabase(dataDir)
-  const server = await startServer({ minFreeShare: 0, ...options, dataDir })
+  const server = await startServer({ minFreeShare: 0, documentProgram: DOCUMENT_PROGRAM, ...options, dataDir })
   const nobody = openClient({ url: server.url, transport: nodeTransport() })
   const code = options.bootstrapCode === undefined ? await firstAdmin(dataDir) : { code: options.bootstrapCode }
   const { token: adminToken } = await nobody.server.bootstrap(code)

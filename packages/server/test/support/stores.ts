@@ -10,6 +10,7 @@ import { openApp } from '../../src/open-app.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { ServerOptions } from '../../src/settings.ts'
 import { memoryFolder } from '../../../../e2e/support/memory-folder.ts'
+import { DOCUMENT_PROGRAM } from './document-program.ts'
 import { putEmptyDatabase } from './empty-database.ts'
 
 export interface Database extends AsyncDisposable {
@@ -114,7 +115,15 @@ export async function openTestApp(
 ): Promise<TestApp> {
   const clock = manualClock(startAt)
   const opened = await openApp(
-    { ...(await database.fresh()), log: silentLog, ...options, clock, time: 'process', startsLoops: false },
+    {
+      ...(await database.fresh()),
+      log: silentLog,
+      documentProgram: DOCUMENT_PROGRAM,
+      ...options,
+      clock,
+      time: 'process',
+      startsLoops: false,
+    },
     () => 'http://server.test',
   )
   return { app: opened.app, clock, [Symbol.asyncDispose]: () => opened.close() }
