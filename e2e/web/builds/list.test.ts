@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { copyRows } from '../support/copy-rows.ts'
 import { DOCUMENT, failBuild, passBuild, runBuild } from '../support/seeds.ts'
-import { live } from '../support/waits.ts'
+import { live, show } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
@@ -187,6 +187,7 @@ test('filters combine, show what the API gives, count alike, and come back from 
   await runBuild(server, { pipeline: 'demo/app', document: undefined, branch: 'main' })
   await using opened = await own.open()
   const { page } = opened
+  await page.goto('/nothing-here')
   const from = Date.now() - 3_600_000
   const queries: readonly (readonly [string, object])[] = [
     ['status=error', { status: 'error' }],
@@ -206,12 +207,12 @@ test('filters combine, show what the API gives, count alike, and come back from 
     const expected = (await server.admin.builds.list({ query: query as Record<string, never> })).items.map(
       ({ number }) => `#${number}`,
     )
-    await page.goto(`/builds?${search}`)
+    await show(page, `/builds?${search}`)
     if (expected.length === 0) await page.getByText('No builds match.').waitFor()
     const numbers = (): Promise<string[]> => page.locator('[data-build] a[class*="number"]').allTextContents()
     await expect.poll(numbers, { message: search }).toEqual(expected)
   }
-  await page.goto('/builds?branch=main')
+  await show(page, '/builds?branch=main')
   const states = page.getByRole('group', { name: 'State' })
   const counted = await server.admin.builds.counts({ query: { by: 'status', branch: ['main'] } })
   const countOf = (...names: string[]): number =>

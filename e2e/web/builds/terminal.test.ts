@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser } from 'playwright-core'
 import { startServer } from '../../../packages/server/src/index.ts'
 import { holdStep, serveTerminal } from '../../../packages/server/test/support/fakes/fake-terminal.ts'
-import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { startEngine } from '../../../packages/server/test/support/fakes/fake-agent.ts'
 import { memoryFolder } from '../../support/memory-folder.ts'
 import { openPage } from '../support/chromium.ts'
 import { failBuild, runBuild } from '../support/seeds.ts'
 import { commandsOf, holdBuild, openTerminal, paste, screenOf } from '../support/terminal-scene.ts'
 import { openBuild } from '../support/waits.ts'
-import { openWebScene, type WebScene } from '../support/web-scene.ts'
+import { openServer, openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
 let scene: HttpScene
@@ -79,7 +79,7 @@ test('the terminal in the page uses the stream of the page (W009)', async () => 
 
 test('a terminal survives reload and a restart of the server, is seen by a second person, replays when ended, and is closed to viewers (W039)', async () => {
   const dataDir = await memoryFolder('windlass-web-')
-  const own = await openHttpScene({ dataDir })
+  await using own = await openServer({ dataDir })
   await own.admin.users.create({ name: 'second', kind: 'service-account', role: 'developer' })
   const second = await own.admin.keys.create({ name: 'second-key', owner: 'second' })
   const viewer = await own.admin.keys.create({ name: 'viewer', role: 'viewer' })

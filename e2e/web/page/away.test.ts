@@ -1,29 +1,33 @@
 /** The page while its server is away, and after a newer one has taken its place. */
 import { rm } from 'node:fs/promises'
-import { beforeAll, expect, test } from 'vitest'
-import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Build } from '@windlass/protocol'
 import { memoryFolder } from '../../support/memory-folder.ts'
 import { startServer } from '../../../packages/server/src/index.ts'
-import { openHttpScene } from '../../../packages/server/test/support/http-scene.ts'
-import { openPage, sharedChromium } from '../support/chromium.ts'
+import { openPage } from '../support/chromium.ts'
 import { failBuild } from '../support/seeds.ts'
+import { openServer, openWebScene, type WebScene } from '../support/web-scene.ts'
 
 /** The chunk of the log viewer, which the build screen loads last. */
 const VIEWER = '**/assets/viewer-*.js'
 
-let browser: Browser
+let web: WebScene
+let build: Build
 
 beforeAll(async () => {
-  browser = await sharedChromium()
+  web = await openWebScene()
+  build = await failBuild(web.server)
 })
+
+afterAll(() => web[Symbol.asyncDispose]())
 
 test('a server that ends and starts again: a bar says so, reading goes on, and its return needs no reload (W008)', async () => {
   const dataDir = await memoryFolder('windlass-web-')
-  const own = await openHttpScene({ dataDir })
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  await using own = await openServer({ dataDir })
+  const ofOwn = await failBuild(own)
+  await using opened = await openPage(web.browser, { url: own.server.url, key: own.adminToken })
   const { page } = opened
-  await page.goto(`/builds/${build.id}`)
+  await page.goto(`/builds/${ofOwn.id}`)
   await page.getByRole('region', { name: 'Why it failed' }).getByText('expected 19 to be 7').waitFor()
   await own.server.close()
   await page.getByText('The server has not answered since').waitFor()
@@ -41,9 +45,7 @@ test('a server that ends and starts again: a bar says so, reading goes on, and i
 })
 
 test('a document whose script does not arrive is loaded again, and one that never gets it says so (W008)', async () => {
-  await using own = await openHttpScene()
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken }, {})
+  await using opened = await web.open({})
   const { page } = opened
   const entry = '**/assets/index-*.js'
   let refused = 0
@@ -61,8 +63,7 @@ test('a document whose script does not arrive is loaded again, and one that neve
 })
 
 test('a document that gets neither its script nor the one that loads it again says so (W008)', async () => {
-  await using own = await openHttpScene()
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken }, { reducedMotion: 'reduce' })
+  await using opened = await web.open({ reducedMotion: 'reduce' })
   const { page } = opened
   await page.route('**/*.js', (route) => route.abort('internetdisconnected'))
   await page.goto('/builds')
@@ -71,9 +72,9 @@ test('a document that gets neither its script nor the one that loads it again sa
 
 test('a part of the page that is on its way when the server ends arrives after its return (W008)', async () => {
   const dataDir = await memoryFolder('windlass-web-')
-  const own = await openHttpScene({ dataDir })
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  await using own = await openServer({ dataDir })
+  const ofOwn = await failBuild(own)
+  await using opened = await openPage(web.browser, { url: own.server.url, key: own.adminToken })
   const { page } = opened
   const asked = Promise.withResolvers<void>()
   const closed = Promise.withResolvers<void>()
@@ -82,7 +83,7 @@ test('a part of the page that is on its way when the server ends arrives after i
     await closed.promise
     await route.continue()
   })
-  await page.goto(`/builds/${build.id}`)
+  await page.goto(`/builds/${ofOwn.id}`)
   await page.getByRole('region', { name: 'Why it failed' }).waitFor()
   await asked.promise
   await own.server.close()
@@ -100,9 +101,7 @@ test('a part of the page that is on its way when the server ends arrives after i
 })
 
 test('a page that is opened while the server is away says so, and shows what was asked for after its return (W008)', async () => {
-  await using own = await openHttpScene()
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  await using opened = await web.open()
   const { page } = opened
   await page.route('**/v1/**', (route) => route.abort())
   await page.route('**/healthz', (route) => route.abort())
@@ -115,9 +114,7 @@ test('a page that is opened while the server is away says so, and shows what was
 })
 
 test('a gateway that answers for a server which is gone counts as silence (W008)', async () => {
-  await using own = await openHttpScene()
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  await using opened = await web.open()
   const { page } = opened
   await page.goto(`/builds/${build.id}`)
   await page.getByRole('region', { name: 'Why it failed' }).waitFor()
@@ -130,9 +127,7 @@ test('a gateway that answers for a server which is gone counts as silence (W008)
 })
 
 test('a part of an older page loads the page again at the same address, once (W013)', async () => {
-  await using own = await openHttpScene()
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  await using opened = await web.open()
   const { page } = opened
   let documents = 0
   page.on('request', (request) => {
@@ -155,9 +150,7 @@ test('a part of an older page loads the page again at the same address, once (W0
 })
 
 test('styles of a part that do not arrive are asked for again', async () => {
-  await using own = await openHttpScene()
-  const build = await failBuild(own)
-  await using opened = await openPage(browser, { url: own.server.url, key: own.adminToken })
+  await using opened = await web.open()
   const { page } = opened
   let asked = 0
   await page.route('**/assets/build-screen-*.css', (route) => {

@@ -11,10 +11,10 @@ import { WINDLASS } from '../../support/programs.ts'
 import type { WatchedPage } from '../support/chromium.ts'
 import { SCREENS } from '../support/screens.ts'
 import { failBuild, passBuild } from '../support/seeds.ts'
+import { follow, show } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
-/** Every test loads what it needs anew in the same tab. */
 let opened: WatchedPage
 let folder: string
 let build: Build
@@ -27,6 +27,7 @@ beforeAll(async () => {
   await passBuild(web.server, { pipeline: 'demo/app', document: undefined })
   build = await failBuild(web.server, { pipeline: 'demo/app', document: undefined })
   opened = await web.open()
+  await opened.page.goto('/nothing-here')
 })
 afterAll(async () => {
   await opened[Symbol.asyncDispose]()
@@ -72,7 +73,7 @@ test.each([
   ...MORE.map(([name, command]) => ({ name, path: () => `/${name}`, command })),
 ])('the screen "$name" shows the command `$command` (W098)', async ({ path, command }) => {
   const { page } = opened
-  await page.goto(path({ build: build.id }))
+  await follow(page, path({ build: build.id }))
   await page.locator('main').getByText(command, { exact: true }).waitFor()
   if (command.startsWith('windlass run')) return
   const { code, output } = await runHere(command)
@@ -87,19 +88,20 @@ test('the command of the list prints the builds of the list, in their order (W09
     '?branch=next&status=success',
     `?from=${Date.now() - 3_600_000}&pipeline=demo%2Fapp`,
   ]) {
-    await page.goto(`/builds${search}`)
-    await page.locator('[data-build]').first().waitFor()
+    await show(page, `/builds${search}`)
     const line = (await page.locator('main code').filter({ hasText: 'windlass get builds' }).textContent()) ?? ''
     const { output } = await run(`${line} --output json`)
     const listed = JSON.parse(output) as { readonly id: string } | readonly { readonly id: string }[]
-    const ids = await page.locator('[data-build]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-build')))
-    expect([listed].flat().map(({ id }) => id)).toEqual(ids)
+    const ids = (): Promise<(string | null)[]> =>
+      page.locator('[data-build]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-build')))
+    await expect.poll(ids).toEqual([listed].flat().map(({ id }) => id))
+    expect(await ids()).not.toEqual([])
   }
 })
 
 test('the commands of the actions of a build are shown, and restart and terminate it (W098)', async () => {
   const { page } = opened
-  await page.goto(`/builds/${build.id}`)
+  await follow(page, `/builds/${build.id}`)
   await page.getByRole('button', { name: 'Actions' }).click()
   const notes = page.getByRole('menuitem').locator('small')
   const commands = [
@@ -114,7 +116,9 @@ test('the commands of the actions of a build are shown, and restart and terminat
     expect({ command, code, output }).toMatchObject({ code: 0 })
     const { items } = await web.server.admin.builds.list({ query: { limit: 1 } })
     expect(items[0]?.restartOf).toBe(build.id)
-    await page.goto(`/builds/${items[0]?.id}`)
+    // The menu is open.
+    await page.keyboard.press('Escape')
+    await show(page, `/builds/${items[0]?.id}`)
     await page.getByRole('button', { name: 'Actions' }).click()
     const terminate = await page
       .getByRole('menuitem', { name: /Terminate the build/ })
@@ -128,7 +132,8 @@ test('the commands of the actions of a build are shown, and restart and terminat
 
 test('the commands in the details of a step print its log, its problems and what is new in it (W098)', async () => {
   const { page } = opened
-  await page.goto(`/builds/${build.id}/steps/unit_tests`)
+  await page.keyboard.press('Escape')
+  await follow(page, `/builds/${build.id}/steps/unit_tests`)
   await page.getByRole('button', { name: 'Details' }).click()
   const lines = page.locator('code').filter({ hasText: 'windlass logs' })
   await lines.first().waitFor()

@@ -101,7 +101,7 @@ test('with ten tabs that were shown for a moment, the eleventh loads and is live
 })
 
 test('a tab that is opened in the background holds no connection until it is shown (W009)', async () => {
-  await using opened = await web.open()
+  await using opened = await web.open({})
   const { page } = opened
   await page.addInitScript(VISIBILITY.replace('let isHidden = false', 'let isHidden = true'))
   const streams = watchStreams(page)

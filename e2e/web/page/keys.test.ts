@@ -6,7 +6,7 @@ import type { Build } from '@windlass/protocol'
 import type { WatchedPage } from '../support/chromium.ts'
 import { copyRows } from '../support/copy-rows.ts'
 import { failBuild, passBuild } from '../support/seeds.ts'
-import { drawn, pressBoth } from '../support/waits.ts'
+import { drawn, pressBoth, show } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
@@ -63,8 +63,10 @@ async function press(page: Page, keys: string): Promise<void> {
   await (second === undefined ? page.keyboard.press(first) : pressBoth(page, first, second))
 }
 
+/** Shows the list anew, with the cursor on its first row. Loads the page if it is not loaded yet. */
 async function openList(page: Page): Promise<void> {
-  await page.goto('/builds')
+  if (await page.evaluate(() => document.querySelector('main') === null)) await page.goto('/builds')
+  else for (const path of ['/nothing-here', '/builds']) await show(page, path)
   await page.locator('[data-build]').first().waitFor()
   await page.keyboard.press('j')
   await expect.poll(() => rowOfCursor(page)).toBe(build.id)
@@ -84,12 +86,11 @@ async function listedKeys(page: Page): Promise<string[]> {
 }
 
 describe('the list', () => {
-  /** Every test loads the list anew in the same tab. */
   let opened: WatchedPage
   beforeAll(async () => {
     opened = await web.open()
   })
-  afterEach(() => opened.page.evaluate(() => localStorage.clear()))
+  afterEach(() => opened.page.keyboard.press('Escape'))
   afterAll(() => opened[Symbol.asyncDispose]())
 
   test('the help of the list names exactly the keys that the next tests press (W012)', async () => {
@@ -113,7 +114,7 @@ test('the other keys to places lead there (W012)', async () => {
   const { page } = opened
   await openList(page)
   for (const keys of (await listedKeys(page)).filter((one) => one.startsWith('g '))) {
-    await page.goto('/nothing-here')
+    await show(page, '/nothing-here')
     await heading(page, 'No such page')
     await press(page, keys)
     await page.waitForURL((url) => url.pathname !== '/nothing-here')
@@ -137,8 +138,9 @@ const ON_BUILD: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
 test('the keys of a build that the help lists do what it says (W012)', async () => {
   await using opened = await web.open()
   const { page } = opened
+  await page.goto('/nothing-here')
   const openBuild = async (): Promise<void> => {
-    await page.goto(`/builds/${build.id}`)
+    for (const path of ['/nothing-here', `/builds/${build.id}`]) await show(page, path)
     await page.getByRole('table', { name: /^Lines of/ }).waitFor()
   }
   await openBuild()
@@ -148,6 +150,7 @@ test('the keys of a build that the help lists do what it says (W012)', async () 
     await openBuild()
     await press(page, keys)
     await shows(page)
+    await page.keyboard.press('Escape')
   }
   expect(opened.seen).toEqual([])
 })

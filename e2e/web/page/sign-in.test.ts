@@ -10,6 +10,7 @@ import { firstAdmin } from '../../support/first-admin.ts'
 import { memoryFolder } from '../../support/memory-folder.ts'
 import { WINDLASS } from '../../support/programs.ts'
 import { openPage } from '../support/chromium.ts'
+import { takePort } from '../support/ports.ts'
 import { passBuild } from '../support/seeds.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
@@ -62,7 +63,9 @@ test('the link that `windlass open` and `make up` print opens the build, and lea
 
 test('the first account needs the printed code; guesses get one sentence and are slowed down (W003)', async () => {
   const dataDir = await memoryFolder('windlass-web-')
-  const server = await startServer({ dataDir, minFreeShare: 0 })
+  using place = await takePort()
+  const { port } = place
+  const server = await startServer({ dataDir, minFreeShare: 0, port })
   try {
     await using opened = await openPage(web.browser, { url: server.url })
     const { page } = opened
@@ -87,7 +90,7 @@ test('the first account needs the printed code; guesses get one sentence and are
   } finally {
     await server.close()
   }
-  const again = await startServer({ dataDir, minFreeShare: 0 })
+  const again = await startServer({ dataDir, minFreeShare: 0, port })
   try {
     const { code } = await firstAdmin(dataDir)
     await using opened = await openPage(web.browser, { url: again.url })

@@ -2,10 +2,10 @@
 import { pathOf, ROUTES } from '@windlass/client'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Diagnostic } from '@windlass/pipeline'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
 import { checkDocument } from '../../../packages/web/src/editor/checks/check-document.ts'
 import { openPage, type WatchedPage } from '../support/chromium.ts'
@@ -242,72 +242,80 @@ interface PlannedStep {
   readonly forecast: string
 }
 
-test.each(EXAMPLES)('the plan beside %s equals that of windlass plan within 200 ms of a pause (W068)', async (path) => {
-  const text = readFileSync(join(ROOT, path), 'utf8')
-  const { text: printed } = await windlass(web.server, ['plan', '-f', join(ROOT, path), '-b', 'main', '-o', 'json'])
-  const expected = JSON.parse(printed.slice(printed.indexOf('{'))) as {
-    readonly steps: readonly PlannedStep[]
-    readonly images: readonly { readonly image: string }[]
-    readonly variables: readonly { readonly name: string; readonly level: string }[]
-  }
-  for (const manifest of globSync(join(ROOT, dirname(path), '.windlass/steps/**/*.{yml,yaml}')))
-    await web.server.admin.stepTypes.create({ manifest: readFileSync(manifest, 'utf8') })
-  await using opened = await openAsViewer()
-  const { page, seen } = opened
-  await openEditor(page, 'demo/app')
-  // What the document needs of the account is loaded once; the time of a later pause is measured.
-  await write(page, text)
-  const plan = page.getByRole('list', { name: 'Steps of the plan' })
-  const first = plan.locator(`[data-step="${expected.steps[0]?.name}"]`)
-  await first.waitFor()
-  await page.getByLabel('Plan for branch').fill('main')
-  await page.evaluate(() => {
-    const seenAt = { typed: 0, planned: 0 }
-    Object.assign(window, { seenAt })
-    const root = [...document.querySelectorAll('div')].find(({ shadowRoot }) => shadowRoot !== null)?.shadowRoot
-    root?.addEventListener('beforeinput', () => (seenAt.typed = performance.now()))
-    new MutationObserver(() => (seenAt.planned = performance.now())).observe(
-      document.querySelector('section[aria-label="Plan"]') ?? document,
-      {
-        subtree: true,
-        childList: true,
-        characterData: true,
-      },
-    )
+describe('the plan', () => {
+  let opened: WatchedPage
+  beforeAll(async () => {
+    for (const path of globSync('examples/*/.windlass/steps/**/*.{yml,yaml}', { cwd: ROOT }))
+      await web.server.admin.stepTypes.create({ manifest: readFileSync(join(ROOT, path), 'utf8') })
+    opened = await openAsViewer()
+    await openEditor(opened.page, 'demo/app')
   })
-  await untilWithin(200, async () => {
-    await write(page, OTHER)
-    await plan.locator('[data-step="other"]').waitFor()
-    await write(page, text)
-    await first.waitFor()
-    return page.evaluate(() => {
-      const { seenAt } = window as unknown as { seenAt: { typed: number; planned: number } }
-      return seenAt.planned - seenAt.typed
-    })
-  })
-  const steps = await plan
-    .locator('li')
-    .evaluateAll((items) =>
-      items.map((item) => ({ name: item.getAttribute('data-step') ?? '', forecast: item.getAttribute('data-forecast') ?? '' })),
-    )
-  expect(steps).toEqual(expected.steps.map(({ name, forecast }) => ({ name, forecast })))
-  const rows = await plan.locator('li').allTextContents()
-  for (const [index, step] of expected.steps.entries()) {
-    const { title, because, subject, notes } = step as PlannedStep & {
-      title: string
-      because?: string
-      subject: string
-      notes: string[]
+  afterAll(() => opened[Symbol.asyncDispose]())
+
+  test.each(EXAMPLES)('the plan beside %s equals that of windlass plan within 200 ms of a pause (W068)', async (path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    const { text: printed } = await windlass(web.server, ['plan', '-f', join(ROOT, path), '-b', 'main', '-o', 'json'])
+    const expected = JSON.parse(printed.slice(printed.indexOf('{'))) as {
+      readonly steps: readonly PlannedStep[]
+      readonly images: readonly { readonly image: string }[]
+      readonly variables: readonly { readonly name: string; readonly level: string }[]
     }
-    for (const part of [title, because ?? '', subject, ...notes]) expect(rows[index]).toContain(part)
-  }
-  if (expected.images.length > 0) {
-    await page.getByText(`Images ${expected.images.length}`).click()
-    await expect
-      .poll(() => page.locator('details[open] li bdi').allTextContents())
-      .toEqual(expected.images.map(({ image }) => image))
-  }
-  expect(seen).toEqual([])
+    const { page, seen } = opened
+    // What the document needs of the account is loaded once; the time of a later pause is measured.
+    await write(page, text)
+    const plan = page.getByRole('list', { name: 'Steps of the plan' })
+    const first = plan.locator(`[data-step="${expected.steps[0]?.name}"]`)
+    await first.waitFor()
+    await page.getByLabel('Plan for branch').fill('main')
+    await page.evaluate(() => {
+      const seenAt = { typed: 0, planned: 0 }
+      Object.assign(window, { seenAt })
+      const root = [...document.querySelectorAll('div')].find(({ shadowRoot }) => shadowRoot !== null)?.shadowRoot
+      root?.addEventListener('beforeinput', () => (seenAt.typed = performance.now()))
+      new MutationObserver(() => (seenAt.planned = performance.now())).observe(
+        document.querySelector('section[aria-label="Plan"]') ?? document,
+        {
+          subtree: true,
+          childList: true,
+          characterData: true,
+        },
+      )
+    })
+    await untilWithin(200, async () => {
+      await write(page, OTHER)
+      await plan.locator('[data-step="other"]').waitFor()
+      await write(page, text)
+      await first.waitFor()
+      return page.evaluate(() => {
+        const { seenAt } = window as unknown as { seenAt: { typed: number; planned: number } }
+        return seenAt.planned - seenAt.typed
+      })
+    })
+    const steps = await plan
+      .locator('li')
+      .evaluateAll((items) =>
+        items.map((item) => ({ name: item.getAttribute('data-step') ?? '', forecast: item.getAttribute('data-forecast') ?? '' })),
+      )
+    expect(steps).toEqual(expected.steps.map(({ name, forecast }) => ({ name, forecast })))
+    const rows = await plan.locator('li').allTextContents()
+    for (const [index, step] of expected.steps.entries()) {
+      const { title, because, subject, notes } = step as PlannedStep & {
+        title: string
+        because?: string
+        subject: string
+        notes: string[]
+      }
+      for (const part of [title, because ?? '', subject, ...notes]) expect(rows[index]).toContain(part)
+    }
+    if (expected.images.length > 0) {
+      const images = page.locator('details').filter({ has: page.getByText(`Images ${expected.images.length}`) })
+      if ((await images.getAttribute('open')) === null) await images.getByText(/^Images/).click()
+      await expect
+        .poll(() => page.locator('details[open] li bdi').allTextContents())
+        .toEqual(expected.images.map(({ image }) => image))
+    }
+    expect(seen).toEqual([])
+  })
 })
 
 test('a save over the change of somebody else shows both versions, and stores the one that is chosen (W069)', async () => {

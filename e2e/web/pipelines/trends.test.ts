@@ -7,6 +7,7 @@ import { startServer, type RunningServer } from '../../../packages/server/src/in
 import { openHttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { memoryFolder } from '../../support/memory-folder.ts'
 import { openPage, sharedChromium, type WatchedPage } from '../support/chromium.ts'
+import { takePort } from '../support/ports.ts'
 import { seedBuilds, seedPipelines, type SeededBuild } from '../support/stats-seeds.ts'
 import { DOCUMENT, passBuild } from '../support/seeds.ts'
 
@@ -16,6 +17,7 @@ const DAY = 24 * HOUR
 
 let dataDir: string
 let server: RunningServer
+let place: Awaited<ReturnType<typeof takePort>>
 let token: string
 let browser: Browser
 let builds: readonly SeededBuild[]
@@ -68,12 +70,14 @@ beforeAll(async () => {
   const model = await makeModel()
   seedPipelines(dataDir, model, { count: 2000, builds: 20 })
   numbers = seedBuilds(dataDir, model, builds)
-  server = await startServer({ minFreeShare: 0, dataDir })
+  place = await takePort()
+  server = await startServer({ minFreeShare: 0, dataDir, port: place.port })
   browser = await sharedChromium()
 })
 
 afterAll(async () => {
   await server.close()
+  place[Symbol.dispose]()
   await rm(dataDir, { recursive: true, force: true })
 })
 

@@ -47,38 +47,84 @@ export interface WatchedPage extends AsyncDisposable {
   last(): string
 }
 
-/** Contexts that no test uses now. Each keeps what the browser has loaded and compiled of the page of one server, but no data of the page. */
-const spares = new Map<BrowserContext, string>()
-
-async function takeSpare(browser: Browser, url: string): Promise<BrowserContext> {
-  const spare = [...spares].find(([context, of]) => of === url && context.browser() === browser)?.[0]
-  // Each frame of a build that turns takes processor time: a tenth of a core for a page. `looks.test.ts` has the motion.
-  if (spare === undefined) return browser.newContext({ baseURL: url, reducedMotion: 'reduce' })
-  spares.delete(spare)
-  await spare.clearCookies()
-  return spare
+/** A tab with a context of its own. */
+interface Tab {
+  readonly context: BrowserContext
+  readonly page: Page
 }
 
-/** Closes the pages of a context, and the spare contexts of other servers, which have ended. */
-async function giveBack(context: BrowserContext, url: string): Promise<void> {
-  await Promise.all(context.pages().map((page) => page.close()))
-  for (const [other, of] of spares) {
-    if (of === url) continue
-    spares.delete(other)
-    await other.close()
+/**
+ * Tabs that no test uses now, with the servers whose page they had. Each keeps its process and what the browser has loaded and compiled of the page, but
+ * no data of the page.
+ */
+const spares = new Map<Tab, string>()
+const MOST_SPARES = 4
+/** A document of every server, without scripts, on which a spare tab rests. */
+const REST = '/icons/windlass.svg'
+const VIEWPORT = { width: 1_280, height: 720 }
+/** What tests listen to. */
+const EVENTS = [
+  'console',
+  'dialog',
+  'download',
+  'framenavigated',
+  'pageerror',
+  'request',
+  'requestfailed',
+  'requestfinished',
+  'response',
+] as const
+
+async function takeTab(browser: Browser, url: string): Promise<Tab> {
+  const spare = [...spares].find(([{ context }, of]) => of === url && context.browser() === browser)?.[0]
+  if (spare !== undefined) {
+    spares.delete(spare)
+    return spare
   }
-  spares.set(context, url)
+  // Each frame of a build that turns takes processor time: a tenth of a core for a page. `looks.test.ts` has the motion.
+  return openTab(browser, { baseURL: url, viewport: VIEWPORT, reducedMotion: 'reduce' })
 }
 
-/** Opens a page of a server, signed in with an API key. With options, also empty ones, the page is the first of its context. */
+async function openTab(browser: Browser, options: BrowserContextOptions): Promise<Tab> {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(LONGEST_MS)
+  return { context, page: await context.newPage() }
+}
+
+/** Removes what a test has left in a tab, and keeps the tab. Closes it if its server has ended. */
+async function giveBack(tab: Tab, url: string): Promise<void> {
+  const { context, page } = tab
+  for (const event of EVENTS) page.removeAllListeners(event)
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await Promise.all(context.pages().map(async (other) => other !== page && (await other.close())))
+  const rested = await page.goto(REST).catch(() => null)
+  if (rested?.ok() !== true) return context.close()
+  await page.evaluate(() => {
+    for (const storage of [sessionStorage, localStorage]) storage.clear()
+  })
+  await context.clearCookies()
+  // Out of the window, so that nothing is hovered.
+  await page.mouse.move(-1, -1)
+  await page.setViewportSize(VIEWPORT)
+  spares.set(tab, url)
+  const [oldest] = spares.keys()
+  if (oldest === undefined || spares.size <= MOST_SPARES) return
+  spares.delete(oldest)
+  await oldest.context.close()
+}
+
+/**
+ * Opens a page of a server, signed in with an API key. Without options, the tab may be that of an earlier test. Tests that change more than its window,
+ * its routes and its storage, such as its clock or the scripts with which it starts, give options, also empty ones.
+ */
 export async function openPage(
   browser: Browser,
   server: { readonly url: string; readonly key?: string },
   options?: BrowserContextOptions,
 ): Promise<WatchedPage> {
-  const context =
-    options === undefined ? await takeSpare(browser, server.url) : await browser.newContext({ baseURL: server.url, ...options })
-  context.setDefaultTimeout(LONGEST_MS)
+  const tab =
+    options === undefined ? await takeTab(browser, server.url) : await openTab(browser, { baseURL: server.url, ...options })
+  const { context, page } = tab
   if (server.key !== undefined) {
     const answer = await context.request.post(pathOf(ROUTES.sessions.create), {
       data: { key: server.key },
@@ -86,13 +132,6 @@ export async function openPage(
     })
     if (!answer.ok()) throw new Error(`the sign-in failed: ${await answer.text()}`)
   }
-  const page = await context.newPage()
-  const session = await context.newCDPSession(page)
-  await session.send('Storage.clearDataForOrigin', {
-    origin: server.url,
-    storageTypes: 'local_storage,indexeddb,service_workers',
-  })
-  await session.detach()
   const seen: string[] = []
   page.on('dialog', (dialog) => {
     seen.push(`dialog ${dialog.message()}`)
@@ -110,7 +149,7 @@ export async function openPage(
   let last = ''
   const close = async (): Promise<void> => {
     last = await describe()
-    await (options === undefined ? giveBack(context, server.url) : context.close())
+    await (options === undefined ? giveBack(tab, server.url) : context.close())
   }
   return { page, seen, last: () => last, [Symbol.asyncDispose]: close }
 }

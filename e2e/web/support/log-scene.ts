@@ -19,13 +19,16 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 }
 
+/** Wide enough for the bar in one line. To draw a frame takes time by its pixels. */
+const WIDTH = 1_000
+
 export interface LogScene extends AsyncDisposable {
   readonly http: HttpScene
   readonly browser: Browser
-  /** Opens a log in a new page. `hash` marks lines. Fails the test for errors of the page. */
+  /** Opens a log in a new page, 1,080 pixels high by default. `hash` marks lines. Fails the test for errors of the page. */
   open(
     log: { build: string; stream?: string; attempt?: number; live?: boolean; hash?: string },
-    options?: { dark?: boolean },
+    options?: { dark?: boolean; height?: number },
   ): Promise<Page>
   /** Errors of all pages, with breaches of the policy. */
   readonly errors: readonly string[]
@@ -61,8 +64,11 @@ export async function openLogScene(): Promise<LogScene> {
     browser,
     errors,
     calls,
-    async open({ build: id, stream = 'step/hello', attempt = 1, live = false, hash = '' }, { dark = false } = {}) {
-      const context = await browser.newContext({ viewport: { width: 1920, height: 1080 }, colorScheme: dark ? 'dark' : 'light' })
+    async open(
+      { build: id, stream = 'step/hello', attempt = 1, live = false, hash = '' },
+      { dark = false, height = 1_080 } = {},
+    ) {
+      const context = await browser.newContext({ viewport: { width: WIDTH, height }, colorScheme: dark ? 'dark' : 'light' })
       contexts.push(context)
       context.setDefaultTimeout(LONGEST_MS)
       const page = await context.newPage()

@@ -4,6 +4,7 @@ import { TestRunner, type RunnerTestCase } from 'vitest'
 import type { ServerOptions } from '../../../packages/server/src/index.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { openPage, sharedChromium, type WatchedPage } from './chromium.ts'
+import { takePort } from './ports.ts'
 import { DOCUMENT } from './seeds.ts'
 
 export interface WebScene extends AsyncDisposable {
@@ -13,9 +14,20 @@ export interface WebScene extends AsyncDisposable {
   open(options?: BrowserContextOptions): Promise<WatchedPage>
 }
 
+/** Starts a server on the address of an earlier one, see `takePort`. */
+export async function openServer(options: Partial<ServerOptions> = {}): Promise<HttpScene> {
+  const place = await takePort()
+  const scene = await openHttpScene({ port: place.port, ...options })
+  const close = async (): Promise<void> => {
+    await scene[Symbol.asyncDispose]()
+    place[Symbol.dispose]()
+  }
+  return { ...scene, [Symbol.asyncDispose]: close }
+}
+
 /** Starts a server. It has the pipeline `demo/app` with `DOCUMENT`. */
 export async function openWebScene(options: Partial<ServerOptions> = {}): Promise<WebScene> {
-  const server = await openHttpScene(options)
+  const server = await openServer(options)
   const browser = await sharedChromium()
   await server.admin.pipelines.create({ name: 'demo/app', document: DOCUMENT })
   return {
