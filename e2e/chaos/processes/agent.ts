@@ -2,6 +2,7 @@
  * An agent as a process that can be killed while its fake cluster, which belongs to the driver, continues: `node agent.ts '{"server": URL, "token":
  * TOKEN, "cluster": URL}'`. Prints `ready`.
  */
+import { flushCompileCache } from 'node:module'
 import { startAgent } from '@windlass/agent'
 import { isFault, nodeTransport, openLog, systemClock } from '@windlass/kit'
 import { createClient } from '@windlass/protocol'
@@ -21,5 +22,7 @@ const agent = startAgent({
   sweepMs: 2_000,
 })
 console.log('ready')
+// As in `server.ts`.
+flushCompileCache()
 // A call of a killed process may reach the server after those of the next one, which then ends.
 await agent.ended.catch((error: unknown) => process.exit(isFault(error, 'agent-fenced') ? REPLACED : 1))
