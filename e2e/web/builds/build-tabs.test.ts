@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { fastest } from '../support/fastest.ts'
 import { begin, failBuild, playBuild, runBuild, runStep, startAttempt, startBuild } from '../support/seeds.ts'
-import { contentOf, live, loaded, openBuild, withAnswer } from '../support/waits.ts'
+import { contentOf, live, openBuild, show, withAnswer } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
@@ -328,9 +328,8 @@ test('variables have the values, levels and overrides of the plan, and no secret
     ['/document', 'npm test'],
     ['/events', 'attempt.finished'],
   ] as const) {
-    await page.goto(`/builds/${build.id}${tab}`)
+    await show(page, `/builds/${build.id}${tab}`)
     await contentOf(page, { shows }).waitFor()
-    await loaded(page)
     expect(await page.content()).not.toContain(secret)
   }
   expect((await Promise.all(answers)).filter((text) => text.includes(secret))).toEqual([])

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HELLO } from '../../../packages/server/test/support/http-scene.ts'
 import { githubComment, githubPull, githubPush } from '../../../packages/server/test/support/payloads/payloads.ts'
 import { deliverEvent, sendCall } from '../support/forge-calls.ts'
-import { live } from '../support/waits.ts'
+import { live, show } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
@@ -137,9 +137,10 @@ test('for each of nine rules the ladder shows rule, value and pattern, and for f
   }
   await using opened = await web.open()
   const { page, seen } = opened
+  await page.goto('/deliveries')
   for (const rule of TRIGGER_RULES) {
     const { event, shows } = STOPS[rule]
-    await page.goto(`/deliveries/${events[event].id}`)
+    await show(page, `/deliveries/${events[event].id}`)
     const ladder = page.getByRole('region', { name: `Trigger one of ladder/${rule}`, exact: true })
     const rungs = ladder.locator('[data-rule]')
     await rungs.first().waitFor()
