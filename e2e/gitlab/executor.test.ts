@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { forwardPort } from '../support/forward.ts'
+import { ensureImages } from '../support/images.ts'
 import { eventually } from '../support/installation.ts'
 import { runProgram } from '../support/process.ts'
 import { openRunnerScene, type Manager, type ManagerSettings, type RunnerScene } from './support/runner-scene.ts'
@@ -60,8 +61,9 @@ test('a runner that is configured for the exec strategy runs jobs in the same wa
 
 test('the entrypoint of an image runs before the script if its flag is set, and not otherwise (G080)', async () => {
   const image = 'windlass.local/entrypoint-of-a-test:1'
+  const { SHELL_IMAGE: base } = await ensureImages('shell')
   const dockerfile = [
-    `FROM ${scene.image}`,
+    `FROM ${base}`,
     `RUN printf '#!/bin/sh\\necho prepared >/tmp/prepared\\nexec "$@"\\n' >/entry && chmod 755 /entry`,
     'ENTRYPOINT ["/entry"]',
   ].join('\n')

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureImages } from '../support/images.ts'
 import { runProgram } from '../support/process.ts'
 import { startRegistry } from '../support/registry.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
@@ -193,11 +194,13 @@ test('images that need a login are pulled with those of the job, and others say 
   const auth = { user: 'ci', password: 'secret of the registry' }
   await using registry = await startRegistry({ auth })
   const image = `${registry.domain}/team/app:1`
+  // A push compresses it and each pull unpacks it, so it is a small one.
+  const { SHELL_IMAGE: small = '' } = await ensureImages('shell')
   const logins = { auths: { [registry.domain]: { auth: Buffer.from(`${auth.user}:${auth.password}`).toString('base64') } } }
   const folder = mkdtempSync(join(tmpdir(), 'windlass-docker-'))
   try {
     writeFileSync(join(folder, 'config.json'), JSON.stringify(logins))
-    await runProgram('docker', ['tag', scene.image, image])
+    await runProgram('docker', ['tag', small, image])
     await runProgram('docker', ['--config', folder, 'push', '--quiet', image])
   } finally {
     rmSync(folder, { recursive: true, force: true })
