@@ -50,7 +50,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   helm: { command: ['scripts/helm/build'], compiles: true, nice: -5 },
   cluster: {
     command: ['scripts/testing/cluster'],
-    needs: ['kubernetes', 'openssl', 'image:pause', 'image:shell', 'image:node', 'image:dind', 'image:windlass'],
+    needs: ['kubernetes', 'openssl', 'image:pause', 'image:shell', 'image:dind', 'image:gitlab-helper', 'image:windlass'],
     environment: true,
   },
   // After Kubernetes, whose kubectl it takes.
