@@ -4,7 +4,7 @@ import type { Build, FeedItem } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { eventually, type Installation, startInstallation } from '../support/installation.ts'
+import { eventually, type Installation, type Restartable, startInstallation } from '../support/installation.ts'
 import { isLong } from '../support/long.ts'
 
 const NAMESPACE = `kills-${process.pid}`
@@ -40,19 +40,20 @@ async function podOf(kind: 'engine' | 'dind'): Promise<string | undefined> {
   return running.find((name) => name.startsWith(`${kind}-`))
 }
 
-/** Kills by victim. A pod that is already gone counts as a kill that hit nothing. */
-const VICTIMS: Readonly<Record<string, () => Promise<void>>> = {
-  server: async () => {
-    await installation.server.kill9()
-    await installation.server.start()
+/** Kills by victim, given a generator of moments. A pod that is already gone counts as a kill that hit nothing. */
+const VICTIMS: Readonly<Record<string, (draw: () => number) => Promise<void>>> = {
+  'server and agent': async (draw) => {
+    const kill = async (victim: Restartable, seconds: number): Promise<void> => {
+      await sleep(seconds * 1_000)
+      await victim.kill9()
+      await victim.start()
+    }
+    const { server, agent } = installation
+    await Promise.all([kill(server, draw() * 6), kill(agent, draw() * 6)])
   },
-  agent: async () => {
-    await installation.agent.kill9()
-    await installation.agent.start()
-  },
-  engine: () => killPod('engine'),
-  'engine process': killEngine,
-  dind: () => killPod('dind'),
+  engine: (draw) => sleep(draw() * 6_000).then(() => killPod('engine')),
+  'engine process': (draw) => sleep(draw() * 6_000).then(killEngine),
+  dind: (draw) => sleep(draw() * 6_000).then(() => killPod('dind')),
 }
 
 async function killPod(kind: 'engine' | 'dind'): Promise<void> {
@@ -95,8 +96,7 @@ test.each(cases)('a build survives a kill of its $victim (round $round)', async 
   )
   const running = installation.windlass('run', '-f', file, '--output', 'json')
   await eventually('the engine runs', () => podOf('engine'))
-  await sleep(draw() * 6_000)
-  await VICTIMS[victim]?.()
+  await VICTIMS[victim]?.(draw)
 
   const { stdout, stderr } = await running
   const final = Final.parse(JSON.parse(stdout))
