@@ -1,6 +1,6 @@
 /**
  * Runs the conformance set through a server on Kubernetes. Steps must do the same as on local Docker. `make test` runs the cases in which the server, the
- * cluster or the disk has a part, and one case of each topic that the engine decides alone; `make chaos` (`WINDLASS_TEST_LONG=1`) runs all.
+ * cluster or the disk has a part, and builds that do what several cases do; `make chaos` (`WINDLASS_TEST_LONG=1`) runs all.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLUSTER_HOST } from '../support/cluster.ts'
@@ -14,7 +14,7 @@ import { runCaseOnServer, type ServerContext } from './server.ts'
 
 /**
  * Topics in which neither the server nor the cluster nor the disk has a part: the engine decides, and it is the same program on local Docker, where
- * `make test` runs all cases.
+ * `make test` runs all cases. Here one build of the topic `combined` does what a case of each of them does.
  */
 const DECIDED_BY_ENGINE = [
   'composition',
@@ -28,27 +28,26 @@ const DECIDED_BY_ENGINE = [
   'parallel',
   'services',
   'success-criteria',
-  'timeouts',
   'when',
 ]
 /**
- * Topics of which the engine decides most cases, with those that it does not decide alone: what passes through the server (the branch of a build, values,
- * secrets, the selection of steps), what the daemon of a pod builds, and what is on the disk.
+ * Topics of which the engine decides most cases, with those that need a build of their own for what it does not decide alone: an approval that ends the
+ * build, the branch of a clone, the selection of steps, terminations, what the daemon of a pod builds, and what is on the disk. Other builds of the topic
+ * `combined` have the approvals that do not end the build, and the values and secrets that pass through the server.
  */
 const DECIDED_BY_MORE: Readonly<Record<string, readonly string[]>> = {
-  clone: ['clone-branch', 'commit-message'],
-  document: ['minimal', 'no-steps'],
+  approvals: ['approval-denied'],
+  clone: ['clone-branch'],
+  document: ['no-steps'],
   images: ['build-buildkit', 'build-from-clone'],
-  secrets: ['secret-in-reference', 'secret-masked'],
-  selection: ['only', 'skip-group'],
-  variables: ['builtin-variables', 'precedence-pipeline'],
-  volume: ['volume-kept', 'volume-reset', 'volume-shared'],
+  secrets: [],
+  selection: ['only'],
+  timeouts: ['terminate-on-finish'],
+  variables: [],
+  volume: ['volume-kept', 'volume-reset'],
 }
 const all = readCases().filter(({ localOnly }) => localOnly === undefined)
-const chosen = new Set([
-  ...Object.entries(DECIDED_BY_MORE).flatMap(([topic, names]) => names.map((name) => `${topic}/${name}`)),
-  ...DECIDED_BY_ENGINE.map((topic) => all.find((of) => topicOf(of) === topic)?.path ?? topic),
-])
+const chosen = new Set(Object.entries(DECIDED_BY_MORE).flatMap(([topic, names]) => names.map((name) => `${topic}/${name}`)))
 const isPartly = (of: Case): boolean => DECIDED_BY_ENGINE.includes(topicOf(of)) || topicOf(of) in DECIDED_BY_MORE
 const cases = all.filter((of) => isLong || !isPartly(of) || chosen.has(of.path))
 let installation: Installation
@@ -68,8 +67,13 @@ afterAll(async () => {
   await installation?.close()
 })
 
-test('has every case that is named here', () => {
+test('has every case that is named here, and of each other topic a case whose rows are in the combined ones', () => {
   expect([...chosen].filter((path) => !all.some((of) => of.path === path))).toEqual([])
+  const combined = new Set(all.filter((of) => topicOf(of) === 'combined').flatMap(({ rows }) => rows))
+  const isCombined = (topic: string): boolean =>
+    all.some((of) => topicOf(of) === topic && of.rows.every((row) => combined.has(row)))
+  const alone = Object.entries(DECIDED_BY_MORE).flatMap(([topic, names]) => (names.length === 0 ? [topic] : []))
+  expect([...DECIDED_BY_ENGINE, ...alone].filter((topic) => !isCombined(topic))).toEqual([])
 })
 
 const titled = (of: Case): readonly [string, Case] => [`${of.title}, ${of.name} (${of.rows.join(', ')})`, of]
