@@ -179,7 +179,8 @@ test('only what is new shows exactly the 14 lines that the last green log lacks 
   const build = await playBuild(scene, pipeline, {
     lint: { status: 'error', reason: 'exit-code', exitCode: 1, output: failed.join('') },
   })
-  await using opened = await web.open()
+  // A tab of its own: the logs are long, and other tests leave what they have read.
+  await using opened = await web.open({})
   const { page, seen } = opened
   await page.goto(`/builds/${build.id}`)
   await page.getByRole('link', { name: 'Only what is new: 14 lines' }).click()
