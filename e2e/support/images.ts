@@ -13,6 +13,7 @@ export type ImageName =
   | 'deploy'
   | 'buildkit'
   | 'cosign'
+  | 'argocd'
   | 'gitlab-helper'
   | 'windlass'
 

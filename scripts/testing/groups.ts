@@ -15,6 +15,7 @@ type Image =
   | 'buildkit'
   | 'cosign'
   | 'deploy'
+  | 'argocd'
   | 'gitlab-helper'
   | 'windlass'
 
@@ -37,6 +38,7 @@ export type Part =
   | 'kubernetes'
   | 'helm'
   | 'gitea'
+  | 'argocd'
   | 'cluster'
   | `image:${Image}`
 
@@ -73,6 +75,8 @@ const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'i
 const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'programs', 'registry']
 /** Tests that freeze or kill parts of the cluster, or take its node away. */
 const DRILLS: readonly string[] = ['e2e/runner/drills/cluster.test.ts', 'e2e/gitlab/chaos/chaos.test.ts']
+/** Tests on Argo CD. It takes the longest to compile, so no other group waits for it. */
+const ARGOCD: readonly string[] = ['e2e/runner/gitops/argocd*.test.ts']
 /** Tests that need an image that is compiled first. */
 const BUILDS: readonly string[] = ['packages/engine/test/images/build*.test.ts']
 
@@ -92,7 +96,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'runner',
     include: ['e2e/runner/**/*.test.ts'],
-    exclude: DRILLS,
+    exclude: [...DRILLS, ...ARGOCD],
     parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system'],
     sharesProcess: true,
     mostlyWaits: true,
@@ -125,10 +129,19 @@ export const GROUPS: readonly Group[] = [
     mostlyWaits: true,
   },
   {
+    name: 'argocd',
+    include: ARGOCD,
+    parts: ['cluster', 'image:argocd', 'image:shell', 'git', 'openssl', 'postgres'],
+    // It has the definition of applications, of which reporters there have another one.
+    after: ['cluster'],
+    sharesProcess: true,
+    mostlyWaits: true,
+  },
+  {
     name: 'drills',
     include: DRILLS,
     parts: [...CLUSTER, 'image:gitlab-helper', 'postgres'],
-    after: ['runner', 'cluster', 'gitlab'],
+    after: ['runner', 'cluster', 'gitlab', 'argocd'],
     mostlyWaits: true,
   },
   {

@@ -1,0 +1,222 @@
+/** A minimal Argo CD on the test cluster: its controller, repository server, API server and Redis in one pod, which needs no DNS. */
+import { fileURLToPath } from 'node:url'
+import { addNamespace, type Cluster } from './cluster.ts'
+import { eventually } from './eventually.ts'
+import { ensureImages } from './images.ts'
+import { runProgram } from './process.ts'
+
+const POD = 'argocd'
+/** The definitions of Argo CD are of the whole cluster: the last one who uses them removes them. */
+const DEFINITIONS = ['applications.argoproj.io', 'appprojects.argoproj.io']
+const API_PORT = 8080
+/** Account whose token an app-proxy has, with the rights that its documentation names. */
+const ACCOUNT = 'windlass'
+const POLICY = [
+  `p, ${ACCOUNT}, applications, get, */*, allow`,
+  `p, ${ACCOUNT}, applications, delete/*, */*, allow`,
+  `p, ${ACCOUNT}, logs, get, */*, allow`,
+].join('\n')
+
+export interface ArgoCd extends AsyncDisposable {
+  readonly namespace: string
+  /** Base URL of the API server. */
+  readonly url: string
+  /** Token of an account that may read applications and their logs, and delete their objects. */
+  readonly token: string
+  /** Lines that its parts have logged, for the message of a failure. */
+  logs(): Promise<string>
+}
+
+export interface ArgoCdOptions {
+  /** Namespace of Argo CD and of its applications. It is created, and deleted at the end. */
+  readonly namespace: string
+  /** Namespaces into which applications deploy. Argo CD watches nothing else, which a busy cluster would make expensive. */
+  readonly targets: readonly string[]
+}
+
+/** Starts an Argo CD. It compares applications only when they change or are refreshed. */
+export async function startArgoCd(cluster: Cluster, { namespace, targets }: ArgoCdOptions): Promise<ArgoCd> {
+  const [folder, images] = await Promise.all([compiled(), ensureImages('argocd')])
+  const image = images['ARGOCD_IMAGE'] ?? ''
+  await cluster.load(image)
+  await using opening = new AsyncDisposableStack()
+  const files = ['application', 'appproject'].flatMap((name) => ['--filename', `${folder}/crds/${name}-crd.yaml`])
+  // As the documentation of Argo CD says: the definitions are too large for the annotation of a client-side apply.
+  await cluster.kubectl('apply', '--server-side', '--force-conflicts', ...files)
+  opening.defer(async () => {
+    await cluster.kubectl('delete', 'customresourcedefinitions', ...DEFINITIONS, '--ignore-not-found', '--timeout=60s')
+  })
+  const conditions = DEFINITIONS.map((name) => `customresourcedefinition/${name}`)
+  // The command fails for a definition that has no conditions yet.
+  await eventually('Argo CD has its definitions', () =>
+    cluster.kubectl('wait', '--for=condition=established', '--timeout=60s', ...conditions).catch(() => undefined),
+  )
+  for (const name of [namespace, ...targets]) await addNamespace(cluster, name)
+  const account = `argocd-${namespace}`
+  opening.defer(async () => {
+    await cluster.kubectl('delete', 'namespace', namespace, ...targets, '--ignore-not-found', '--wait=false')
+    await cluster.kubectl('delete', 'clusterrolebinding', account, '--ignore-not-found')
+  })
+  // An application that is left would keep its namespace: no controller removes its finalizer anymore.
+  opening.defer(async () => {
+    for (const name of await cluster.names({ kind: 'Application', namespace }))
+      await cluster.kube.patch({ kind: 'Application', namespace, name }, { metadata: { finalizers: null } })
+  })
+  await cluster.apply(...objects({ namespace, targets, account }), pod(namespace, image))
+  const logs = (): Promise<string> =>
+    cluster.kubectl('--namespace', namespace, 'logs', POD, '--all-containers', '--prefix', '--tail=60').catch(String)
+  try {
+    await cluster.kubectl('--namespace', namespace, 'wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=180s')
+  } catch (error) {
+    throw new Error(`Argo CD does not start:\n${await logs()}`, { cause: error })
+  }
+  const found = await cluster.kube.find({ kind: 'Pod', namespace, name: POD })
+  // Kubernetes writes it.
+  const status = found?.['status'] as { podIP?: string } | undefined
+  const url = `http://${status?.podIP}:${API_PORT}`
+  const password = await cluster.kubectl(
+    '--namespace',
+    namespace,
+    'get',
+    'secret',
+    'argocd-initial-admin-secret',
+    '--output',
+    'jsonpath={.data.password}',
+  )
+  const login = await post(`${url}/api/v1/session`, {
+    username: 'admin',
+    password: Buffer.from(password, 'base64').toString(),
+  })
+  const token = await post(`${url}/api/v1/account/${ACCOUNT}/token`, { expiresIn: 0 }, login)
+  const opened = opening.move()
+  return {
+    namespace,
+    url,
+    token,
+    logs,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** Returns the folder with the program and the definitions. */
+async function compiled(): Promise<string> {
+  const script = fileURLToPath(new URL('../../scripts/argocd/build', import.meta.url))
+  const known = process.env['ARGOCD'] ?? /ARGOCD=(\S+)/.exec(await runProgram(script, []))?.[1]
+  if (known === undefined) throw new Error('scripts/argocd/build named no folder')
+  return known
+}
+
+/** Calls Argo CD and returns the token of its answer. */
+async function post(url: string, body: object, token?: string): Promise<string> {
+  const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(30_000) })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`Argo CD answered ${answer.status} to ${url}: ${text}`)
+  return String((JSON.parse(text) as { token: string }).token)
+}
+
+interface Place {
+  readonly namespace: string
+  readonly targets: readonly string[]
+  readonly account: string
+}
+
+function objects({ namespace, targets, account }: Place): object[] {
+  const labels = { 'app.kubernetes.io/part-of': 'argocd' }
+  const metadata = (name: string, more: object = {}): object => ({ name, namespace, labels: { ...labels, ...more } })
+  const configMap = (name: string, data: object): object => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadata(name),
+    data,
+  })
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata('argocd') },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: account },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', name: 'argocd', namespace }],
+    },
+    configMap('argocd-cm', { [`accounts.${ACCOUNT}`]: 'apiKey', 'timeout.reconciliation': '0s' }),
+    configMap('argocd-rbac-cm', { 'policy.csv': POLICY }),
+    { apiVersion: 'v1', kind: 'Secret', metadata: metadata('argocd-secret') },
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: metadata('in-cluster', { 'argocd.argoproj.io/secret-type': 'cluster' }),
+      stringData: {
+        name: 'in-cluster',
+        server: 'https://kubernetes.default.svc',
+        config: '{}',
+        namespaces: [namespace, ...targets].join(','),
+      },
+    },
+  ]
+}
+
+function pod(namespace: string, image: string): object {
+  const common = ['--loglevel', 'warn']
+  const cache = ['--redis', '127.0.0.1:6379']
+  const repositories = ['--repo-server', '127.0.0.1:8081']
+  const container = (name: string, command: string[], health: object | undefined): object => ({
+    name,
+    image,
+    command,
+    env: [
+      { name: 'HOME', value: '/tmp' },
+      { name: 'ARGOCD_GPG_ENABLED', value: 'false' },
+      { name: 'ARGOCD_CONTROLLER_REPLICAS', value: '1' },
+      { name: 'ARGOCD_CONTROLLER_SHARD', value: '0' },
+      // It compares when an application changes or is refreshed.
+      { name: 'ARGOCD_RECONCILIATION_TIMEOUT', value: '0s' },
+    ],
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+    ...(health !== undefined && { readinessProbe: { httpGet: health, periodSeconds: 1, timeoutSeconds: 5 } }),
+  })
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: POD, namespace },
+    spec: {
+      serviceAccountName: 'argocd',
+      terminationGracePeriodSeconds: 0,
+      volumes: [{ name: 'tmp', emptyDir: {} }],
+      containers: [
+        container('redis', ['redis-server', '--save', '', '--bind', '127.0.0.1'], undefined),
+        container('repo-server', ['argocd-repo-server', ...common, ...cache, '--disable-tls', '--client-ca-path', ''], {
+          path: '/healthz',
+          port: 8084,
+        }),
+        container(
+          'controller',
+          [
+            'argocd-application-controller',
+            ...common,
+            ...cache,
+            ...repositories,
+            '--repo-server-plaintext',
+            '--status-processors',
+            '2',
+          ],
+          { path: '/healthz', port: 8082 },
+        ),
+        container(
+          'server',
+          [
+            'argocd-server',
+            ...common,
+            ...cache,
+            ...repositories,
+            '--repo-server-plaintext',
+            '--insecure',
+            '--port',
+            String(API_PORT),
+          ],
+          { path: '/healthz', port: API_PORT },
+        ),
+      ],
+    },
+  }
+}
