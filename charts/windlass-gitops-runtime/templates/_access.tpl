@@ -72,7 +72,7 @@
 {{- range $part := include "gitops.foreignParts" . | fromJsonArray -}}
 {{- if get $.Values $part -}}{{- $found = append $found $part -}}{{- end -}}
 {{- end -}}
-{{- if .Values.global.integrations -}}{{- $found = append $found "global.integrations" -}}{{- end -}}
+{{- if and .Values.global.integrations (not (include "gitops.argoTokenRef" .)) -}}{{- $found = append $found "global.integrations" -}}{{- end -}}
 {{- if index .Values.global "event-reporters" -}}{{- $found = append $found "global.event-reporters" -}}{{- end -}}
 {{- if .Values.global.runtime.gitCredentials.password -}}{{- $found = append $found "global.runtime.gitCredentials" -}}{{- end -}}
 {{- $found | join ", " -}}

@@ -3,4 +3,7 @@
 - apiGroups: [""]
   resources: ["secrets", "configmaps"]
   verbs: ["get", "list", "create", "patch", "delete"]
+- apiGroups: ["argoproj.io"]
+  resources: ["applications"]
+  verbs: ["get", "list", "watch", "patch", "delete"]
 {{- end -}}

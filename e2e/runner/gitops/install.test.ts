@@ -51,7 +51,7 @@ const shown = ({ stdout, stderr }: Finished): string =>
 const INSTALLED = `gitops-runtime/prod installed
 ✓ server: the key "admin" may register GitOps runtimes
 ✓ version: Kubernetes VERSION
-✓ rights: all 28 permissions are granted
+✓ rights: all 33 permissions are granted
 ✓ token: created
 ✓ tunnel: REGISTER answers
 Installing the release windlass-gitops-runtime in NAMESPACE (up to 5 min)

@@ -227,7 +227,8 @@ test.each(['tunnel', 'ingress'] as const)(
       expect([plural, isChecked('create', group, plural)]).toEqual([plural, true])
       for (const rule of kind === 'Role' ? Rules.parse(rules) : [])
         for (const resource of rule.resources)
-          for (const verb of rule.verbs) expect([resource, verb, isChecked(verb, '', resource)]).toEqual([resource, verb, true])
+          for (const verb of rule.verbs)
+            expect([resource, verb, isChecked(verb, rule.apiGroups[0] ?? '', resource)]).toEqual([resource, verb, true])
     }
   },
 )

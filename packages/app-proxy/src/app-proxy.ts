@@ -15,6 +15,8 @@ import {
 import type { Kube } from '@windlass/kube'
 import { createClient, type ClientOptions } from '@windlass/protocol'
 import { openAccess } from './access/access.ts'
+import { openApplications } from './argo/applications.ts'
+import { openArgoApi, type ArgoApi } from './argo/api.ts'
 import { removeLeftovers, requireWorkFolder } from './commit/leftovers.ts'
 import { openSlots } from './commit/slots.ts'
 import { openUserCommits } from './commit/user-commits.ts'
@@ -22,6 +24,7 @@ import { openForgeCaller } from './forge/call-forge.ts'
 import { openForgeHosts } from './forge/hosts.ts'
 import { openForgeSession, type ForgeSession } from './forge/session.ts'
 import { openGitops } from './gitops/gitops.ts'
+import { applicationRoutes } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
@@ -61,6 +64,8 @@ export interface AppProxyOptions {
   readonly origins: readonly string[]
   readonly kube: Kube
   readonly namespace: string
+  /** The server of Argo CD. Without it, the objects of applications are not shown. */
+  readonly argo?: { readonly server: Omit<ClientOptions, 'token'>; readonly tokenFile: string } | undefined
   /** PEM file with the certificate authorities of forges. */
   readonly forgeCaFile?: string | undefined
   readonly proxy: ProxySettings
@@ -155,6 +160,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
         ...openGitops({ client, kube, integrations, tokens, forges, hosts, commits, place: { runtime, namespace } }),
         slots,
       }),
+      ...applicationRoutes({ applications: openApplications({ kube, namespace, clock }), argo: openArgo(options) }),
     ],
   })
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port }).catch((error: unknown) => {
@@ -198,6 +204,10 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   let stopped: Promise<void> | undefined
   const close = (): Promise<void> => (stopped ??= stop())
   return { port, url: `http://${options.host ?? '127.0.0.1'}:${port}`, close, [Symbol.asyncDispose]: close }
+}
+
+function openArgo({ argo, namespace }: Pick<AppProxyOptions, 'argo' | 'namespace'>): ArgoApi | undefined {
+  return argo && openArgoApi({ client: createClient(argo.server), tokenFile: argo.tokenFile, namespace })
 }
 
 interface Sweeping {

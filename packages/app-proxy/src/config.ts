@@ -1,6 +1,6 @@
 /** Settings of an app-proxy, from `WINDLASS_APP_PROXY_*` or options of the command. */
 import { tmpdir } from 'node:os'
-import { nodeTransport, proxyFrom, readConfig, splitList } from '@windlass/kit'
+import { fault, nodeTransport, proxyFrom, readConfig, splitList } from '@windlass/kit'
 import { LogLevel, Port } from '@windlass/kit/settings'
 import { accessOf, openKube } from '@windlass/kube'
 import { GitopsRuntimeName, HttpUrl, Id } from '@windlass/protocol'
@@ -46,6 +46,17 @@ export const AppProxyConfig = z.object({
   PORT: Port.default(8080).describe('Port to listen on; 0 selects a free port.'),
   NAMESPACE: z.string().optional().describe('Namespace of the runtime. Default: that of the pod or of the kubeconfig.'),
   KUBECONFIG: z.string().optional().describe('Path of a kubeconfig. Default: the service account of the pod.'),
+  ARGO_CD_URL: HttpUrl.optional().describe(
+    'Base URL of the server of Argo CD in the namespace of the runtime. Without it, the objects of applications, their logs and events are not shown.',
+  ),
+  ARGO_CD_TOKEN_PATH: z
+    .string()
+    .optional()
+    .describe('File with a token of Argo CD. It is read for each call. Required with ARGO_CD_URL.'),
+  ARGO_CD_CA_PATH: z
+    .string()
+    .optional()
+    .describe('PEM file with certificate authorities for the server of Argo CD, besides the default ones.'),
   FORGE_CA_PATH: z
     .string()
     .optional()
@@ -86,6 +97,7 @@ export async function toAppProxyOptions(
     origins: config.CORS.length === 0 ? [new URL(config.SERVER_URL).origin] : config.CORS,
     kube: openKube({ access, log: rest.log, clock: rest.clock }),
     namespace: config.NAMESPACE ?? access.namespace,
+    argo: toArgo(config),
     forgeCaFile: config.FORGE_CA_PATH,
     proxy,
     // Without a kubeconfig this is a pod.
@@ -93,4 +105,18 @@ export async function toAppProxyOptions(
     workFolder: config.REPOS_DIR ?? tmpdir(),
     lingerMs: LINGER_MS,
   }
+}
+
+/** Throws `config-invalid` if the URL has no token. The server of Argo CD is in the cluster, so no proxy leads to it. */
+function toArgo({
+  ARGO_CD_URL: url,
+  ARGO_CD_TOKEN_PATH: tokenFile,
+  ARGO_CD_CA_PATH: caFile,
+}: AppProxyConfig): AppProxyOptions['argo'] {
+  if (url === undefined) return undefined
+  if (tokenFile === undefined)
+    throw fault('config-invalid', {
+      message: 'WINDLASS_APP_PROXY_ARGO_CD_TOKEN_PATH is required with WINDLASS_APP_PROXY_ARGO_CD_URL.',
+    })
+  return { server: { url, transport: nodeTransport({ caFile, connectMs: 5_000 }) }, tokenFile }
 }

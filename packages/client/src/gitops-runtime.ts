@@ -1,22 +1,36 @@
 /** The calls of users to a GitOps runtime: its app-proxy, with the key of the user, at the URL of the runtime. */
 import {
+  ApplicationEvent,
+  ApplicationName,
+  ApplicationRemoval,
   ClusterName,
+  EventQuery,
   GitSourceChange,
   GitSourceInput,
   GitSourceName,
   ListedGitSource,
+  LogLine,
+  ContainerLogQuery,
   ManagedCluster,
   ManagedClusterChange,
   ManagedClusterInput,
   NewGitSource,
   page,
+  RefreshInput,
   RepositoryChange,
+  ResourceDifference,
+  ResourceKey,
+  ResourceNode,
+  RollbackInput,
+  RuntimeApplication,
+  RuntimeApplicationDetails,
   RuntimeChart,
   RuntimeChartChange,
   RuntimeChartInput,
   SharedConfiguration,
   SharedConfigurationChange,
   SharedConfigurationInput,
+  SyncInput,
   tolerant,
   type Client,
 } from '@windlass/protocol'
@@ -27,6 +41,7 @@ import { route } from './route.ts'
 const BASE = '/app-proxy/api'
 const BySource = z.object({ name: GitSourceName })
 const ByCluster = z.object({ name: ClusterName })
+const ByApplication = z.object({ name: ApplicationName })
 
 export const GITOPS_RUNTIME_ROUTES = {
   /** Returns what the shared configuration repository has of the runtime. */
@@ -50,6 +65,55 @@ export const GITOPS_RUNTIME_ROUTES = {
   clusters: route('GET', `${BASE}/clusters`, { answer: page(ManagedCluster) }),
   /** Stores the credentials of a cluster in the runtime, and commits its file. */
   addCluster: route('POST', `${BASE}/clusters`, { body: ManagedClusterInput, answer: ManagedClusterChange }),
+  applications: route('GET', `${BASE}/applications`, { answer: page(RuntimeApplication) }),
+  application: route('GET', `${BASE}/applications/{name}`, { params: ByApplication, answer: RuntimeApplicationDetails }),
+  /** Deletes an application, by default with its objects. */
+  deleteApplication: route('DELETE', `${BASE}/applications/{name}`, {
+    params: ByApplication,
+    query: ApplicationRemoval,
+    answer: RuntimeApplicationDetails,
+  }),
+  /** Starts a sync. */
+  syncApplication: route('POST', `${BASE}/applications/{name}/sync`, {
+    params: ByApplication,
+    body: SyncInput,
+    answer: RuntimeApplicationDetails,
+  }),
+  /** Starts a sync to an earlier deployment. */
+  rollBackApplication: route('POST', `${BASE}/applications/{name}/rollback`, {
+    params: ByApplication,
+    body: RollbackInput,
+    answer: RuntimeApplicationDetails,
+  }),
+  /** Compares an application with its source, and waits for the result. */
+  refreshApplication: route('POST', `${BASE}/applications/{name}/refresh`, {
+    params: ByApplication,
+    body: RefreshInput,
+    answer: RuntimeApplicationDetails,
+  }),
+  /** Ends the sync that runs. */
+  terminateApplication: route('POST', `${BASE}/applications/{name}/terminate`, {
+    params: ByApplication,
+    answer: RuntimeApplicationDetails,
+  }),
+  applicationTree: route('GET', `${BASE}/applications/{name}/tree`, { params: ByApplication, answer: page(ResourceNode) }),
+  applicationDiff: route('GET', `${BASE}/applications/{name}/diff`, { params: ByApplication, answer: page(ResourceDifference) }),
+  applicationLogs: route('GET', `${BASE}/applications/{name}/logs`, {
+    params: ByApplication,
+    query: ContainerLogQuery,
+    answer: page(LogLine),
+  }),
+  applicationEvents: route('GET', `${BASE}/applications/{name}/events`, {
+    params: ByApplication,
+    query: EventQuery,
+    answer: page(ApplicationEvent),
+  }),
+  /** Deletes an object of an application. */
+  deleteResource: route('POST', `${BASE}/applications/{name}/delete-resource`, {
+    params: ByApplication,
+    body: ResourceKey,
+    answer: 'nothing',
+  }),
   removeCluster: route('DELETE', `${BASE}/clusters/{name}`, { params: ByCluster, answer: RepositoryChange }),
 }
 

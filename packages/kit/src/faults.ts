@@ -324,6 +324,13 @@ export const faults = {
     text: 'The control plane does not accept this GitOps runtime.',
     hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
   },
+  'argo-cd-unreachable': {
+    status: 503,
+    text: 'Argo CD does not answer.',
+    hint: 'Check that Argo CD runs in the namespace of the GitOps runtime.',
+    retry: true,
+  },
+  'argo-cd-refused': { status: 502, text: 'Argo CD rejected the request.', hint: 'See the message of Argo CD.' },
   'git-token-missing': {
     status: 422,
     text: 'You have not registered a Git token for this integration.',

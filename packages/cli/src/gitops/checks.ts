@@ -91,8 +91,13 @@ export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>):
     url: [],
   }
   const rights = [...OBJECTS, ...ways[kind]].flatMap((object) => WRITE.map((verb): Right => ({ verb, ...object, namespace })))
-  // Helm and the app-proxy read Secrets, and users can grant only what they have.
-  return [...rights, ...['get', 'list'].flatMap((verb) => OBJECTS.slice(0, 2).map((object) => ({ verb, ...object, namespace })))]
+  const applications = { group: 'argoproj.io', resource: 'applications', namespace }
+  return [
+    ...rights,
+    // Helm and the app-proxy read Secrets, and users can grant only what they have.
+    ...['get', 'list'].flatMap((verb) => OBJECTS.slice(0, 2).map((object) => ({ verb, ...object, namespace }))),
+    ...['get', 'list', 'watch', 'patch', 'delete'].map((verb) => ({ verb, ...applications })),
+  ]
 }
 
 /** Checks the version of the cluster and the permissions of its user. */

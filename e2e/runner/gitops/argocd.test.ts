@@ -1,0 +1,331 @@
+/** Applications on a real Argo CD, operated by users through the app-proxy, and reported to the server. */
+import { createClient } from '@windlass/protocol'
+import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
+import { startReporter } from '@windlass/reporter'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { windlass } from '../../../packages/cli/test/windlass.ts'
+import { ensureImages } from '../../support/images.ts'
+import { openArgoScene, type ArgoScene } from './argocd-scene.ts'
+
+let scene: ArgoScene
+let image = ''
+beforeAll(async () => {
+  image = (await ensureImages('shell'))['SHELL_IMAGE'] ?? ''
+  scene = await openArgoScene()
+})
+afterAll(() => scene?.[Symbol.asyncDispose]())
+
+const configMap = (name: string, data: Readonly<Record<string, string>>, annotations = ''): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n${annotations}data: ${JSON.stringify(data)}\n`
+const deployment = (name: string, replicas: number): string =>
+  `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: ${name} }
+spec:
+  replicas: ${replicas}
+  selector: { matchLabels: { app: ${name} } }
+  template:
+    metadata: { labels: { app: ${name} } }
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{ name: main, image: "${image}", command: [sh, -c, 'echo ${name} listens; exec sleep 3600'] }]
+`
+
+/** Replaces what differs between two runs. */
+const fixed = (text: string): string =>
+  text
+    .replaceAll(scene.target, 'SHOP')
+    .replaceAll(scene.namespace, 'ARGOCD')
+    .replaceAll(/http:\/\/[\d.]+:\d+/g, 'http://git')
+    .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UID')
+    .replaceAll(/\b[0-9a-f]{40}\b/g, 'COMMIT')
+    .replaceAll(/\b[0-9a-f]{12}\b/g, 'COMMIT')
+    .replaceAll(/-[0-9a-z]{5,10}(-[0-9a-z]{5})?\b/g, '-HASH')
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*/g, 'TIME')
+    .replaceAll(/\b\d+(?:\.\d+)? ?(?:ms|s|m|min)\b/g, 'AGE')
+    .replaceAll(/ {2,}/g, '  ')
+    .replaceAll(/ +$/gm, '')
+
+const valueOf = async (name: string): Promise<unknown> =>
+  (await scene.cluster.kube.find({ kind: 'ConfigMap', namespace: scene.target, name }))?.['data']
+
+test('an application is synced from Git with the options of its user, and the reporter shows it at the server (O040, O058, O059)', async () => {
+  await scene.push({
+    'shop/settings.yaml': configMap('settings', { level: 'low' }),
+    'shop/api.yaml': deployment('api', 1),
+  })
+  await scene.create('shop', { syncPolicy: { syncOptions: ['PruneLast=true'] } })
+  await scene.until('shop', ({ status }) => status?.sync?.status === 'OutOfSync')
+  expect(fixed((await scene.app('list')).text)).toMatchInlineSnapshot(`
+    "NAME  PROJECT  HEALTH  SYNC  REVISION  OPERATION  DESTINATION
+    shop  default  missing  out-of-sync  COMMIT  https://kubernetes.default.svc/SHOP
+    "
+  `)
+  // What an operation asks of Argo CD, as it took it.
+  const options = '--option CreateNamespace=true --option Validate=false --option PruneLast=false'
+  const matrix = await scene.app(`sync shop --dry-run --prune --force --apply-only ${options} --retry-limit 2 --wait`)
+  expect(fixed(matrix.text)).toMatchInlineSnapshot(`
+    "application/shop succeeded in AGE (by admin): successfully synced (no more tasks)
+      ConfigMap/SHOP/settings Synced: configmap/settings created (dry run)
+      Deployment/SHOP/api Synced: deployment.apps/api created (dry run)
+    "
+  `)
+  const { status } = await scene.until('shop', ({ operation }) => operation === undefined)
+  expect(status?.operationState?.operation).toEqual({
+    initiatedBy: { username: 'admin' },
+    retry: { limit: 2, backoff: { duration: '5s', factor: 2, maxDuration: '3m' } },
+    sync: {
+      source: expect.objectContaining({ path: 'shop' }),
+      revision: 'main',
+      prune: true,
+      dryRun: true,
+      syncStrategy: { apply: { force: true } },
+      syncOptions: ['CreateNamespace=true', 'Validate=false', 'PruneLast=false'],
+    },
+  })
+  expect(await valueOf('settings')).toBeUndefined()
+  const synced = await scene.app('sync shop --wait')
+  expect([synced.code, fixed(synced.text)]).toMatchInlineSnapshot(`
+    [
+      0,
+      "application/shop succeeded in AGE (by admin): successfully synced (all tasks run)
+      ConfigMap/SHOP/settings Synced: configmap/settings created
+      Deployment/SHOP/api Synced: deployment.apps/api created
+    ",
+    ]
+  `)
+  await scene.until('shop', (app) => app.status?.health?.status === 'Healthy')
+  expect(fixed((await scene.app('get shop')).text)).toMatchInlineSnapshot(`
+    "Application:  shop
+    Project:  default
+    Health:  healthy
+    Sync:  synced
+    Revision:  COMMIT
+    Last sync:  succeeded in AGE (by admin): successfully synced (all tasks run)
+    Source:  http://git/acme/deploy.git shop at main
+    Destination:  https://kubernetes.default.svc/SHOP
+    Created:  TIME (AGE ago)
+
+    OBJECT  HEALTH  SYNC  MESSAGE
+    ConfigMap/SHOP/settings  synced
+    Deployment/SHOP/api  synced
+
+    DEPLOYMENT  REVISION  AGE  BY
+    0  COMMIT  AGE  admin
+    "
+  `)
+
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-argo-report-'))
+  await writeFile(join(folder, 'token'), scene.runtimeToken)
+  const { kube } = scene.cluster
+  await using _reporter = startReporter({
+    kube,
+    client: createClient({ url: scene.http.server.url, transport: nodeTransport() }),
+    tokenFile: join(folder, 'token'),
+    namespaces: [scene.namespace],
+    shard: 0,
+    shards: 1,
+    version: '1.2.3',
+    clock: systemClock,
+    log: silentLog,
+  })
+  const shown = async (): Promise<string> => fixed((await windlass(scene.http, ['get', 'applications'])).text)
+  await expect.poll(shown, { timeout: 60_000, interval: 200 }).toContain('healthy')
+  expect(await shown()).toMatchInlineSnapshot(`
+    "RUNTIME  NAMESPACE  NAME  PROJECT  HEALTH  SYNC  REVISION  SINCE  AGE  WHY
+    prod  ARGOCD  shop  default  healthy  synced  COMMIT  AGE  AGE
+    "
+  `)
+  await scene.create('brief', { source: { repoURL: 'https://git.test/none.git', path: 'x', targetRevision: 'main' } })
+  await expect.poll(shown, { timeout: 60_000, interval: 200 }).toContain('brief')
+  expect((await scene.app('delete brief --cascade none --yes')).text).toBe('application/brief deleted\n')
+  await expect.poll(shown, { timeout: 60_000, interval: 200 }).not.toContain('brief')
+  await rm(folder, { recursive: true })
+})
+
+test('what differs is shown, and only the selected objects are synced (O041)', async () => {
+  await scene.push({ 'shop/settings.yaml': configMap('settings', { level: 'high' }), 'shop/api.yaml': deployment('api', 2) })
+  const diff = await scene.app('diff shop --refresh')
+  expect([diff.code, fixed(diff.text)]).toMatchInlineSnapshot(`
+    [
+      1,
+      "--- ConfigMap/SHOP/settings (cluster)
+    +++ ConfigMap/SHOP/settings (source)
+    @@ -1,6 +1,6 @@
+     apiVersion: v1
+     data:
+    -  level: low
+    +  level: high
+     kind: ConfigMap
+     metadata:
+      annotations:
+    --- Deployment/SHOP/api (cluster)
+    +++ Deployment/SHOP/api (source)
+    @@ -13,7 +13,7 @@
+      uid: UID
+     spec:
+      progressDeadlineSeconds: 600
+    -  replicas: 1
+    +  replicas: 2
+      revisionHistoryLimit: 10
+      selector:
+      matchLabels:
+    ",
+    ]
+  `)
+  const missing = await scene.app('sync shop --resource Secret/*/none')
+  expect([missing.code, missing.text]).toEqual([3, expect.stringContaining('has no object "Secret/*/none"')])
+  const synced = await scene.app('sync shop --resource ConfigMap/*/set* --wait')
+  expect([synced.code, fixed(synced.text)]).toMatchInlineSnapshot(`
+    [
+      0,
+      "application/shop succeeded in AGE (by admin): successfully synced (all tasks run)
+      ConfigMap/SHOP/settings Synced: configmap/settings configured
+    ",
+    ]
+  `)
+  expect(await valueOf('settings')).toEqual({ level: 'high' })
+  const left = await scene.app('diff shop')
+  expect(left.text).toContain('Deployment')
+  expect(left.text).not.toContain('ConfigMap')
+})
+
+test('a refresh compares again, a hard one also loads the manifests again (O043)', async () => {
+  const seen: unknown[] = []
+  const stopped = new AbortController()
+  const watching = (async () => {
+    const selection = { kind: 'Application', namespace: scene.namespace, fields: 'metadata.name=shop' } as const
+    for await (const change of scene.cluster.kube.watch(selection, { signal: stopped.signal }))
+      if (change.type === 'set') seen.push(change.object.metadata.annotations?.['argocd.argoproj.io/refresh'])
+  })()
+  expect((await scene.app('refresh shop')).text).toBe('application/shop refreshed: healthy, out-of-sync\n')
+  expect((await scene.app('refresh shop --hard')).text).toBe('application/shop refreshed: healthy, out-of-sync\n')
+  const last = await scene.until('shop', ({ metadata }) => metadata.annotations?.['argocd.argoproj.io/refresh'] === undefined)
+  expect(last.status?.sync?.status).toBe('OutOfSync')
+  stopped.abort()
+  await watching
+  expect(seen).toEqual(expect.arrayContaining(['normal', 'hard']))
+})
+
+test('objects are shown as a tree with their logs and events, as Argo CD has them (O047)', async () => {
+  const synced = await scene.app('sync shop --wait')
+  expect(synced.code, synced.text).toBe(0)
+  await scene.until('shop', ({ status }) => status?.health?.status === 'Healthy' && status.sync?.status === 'Synced')
+  const tree = await scene.app('tree shop')
+  expect(fixed(tree.text)).toMatchInlineSnapshot(`
+    "OBJECT  HEALTH  AGE  DETAILS
+    ConfigMap/SHOP/settings  AGE
+    Deployment/SHOP/api  healthy  AGE  Revision: Rev:1
+      ReplicaSet/SHOP/api-HASH  healthy  AGE  Revision: Rev:1
+      Pod/SHOP/api-HASH  healthy  AGE  Status Reason: Running, Node: node1, Containers: 1/1, cpu: 0, memory: 0
+      Pod/SHOP/api-HASH  healthy  AGE  Status Reason: Running, Node: node1, Containers: 1/1, cpu: 0, memory: 0
+    "
+  `)
+  const headers = { authorization: `Bearer ${scene.argo.token}` }
+  const answer = await fetch(`${scene.argo.url}/api/v1/applications/shop/resource-tree`, { headers })
+  const { nodes } = (await answer.json()) as { nodes: { kind: string; name: string }[] }
+  expect(tree.text.trim().split('\n')).toHaveLength(nodes.length + 1)
+  const pod = nodes.find(({ kind }) => kind === 'Pod')?.name ?? ''
+  expect(await scene.app(`logs shop ${scene.target}/${pod}`)).toEqual({ code: 0, text: 'api listens\n' })
+  expect((await scene.app(`events shop Deployment/${scene.target}/api`)).text).toMatch(
+    /ScalingReplicaSet .*Scaled up replica set api-\w+/,
+  )
+  expect((await scene.app('events shop')).text).toContain('OperationCompleted')
+})
+
+test('a rollback applies an earlier deployment, unless Argo CD syncs automatically (O044)', async () => {
+  const { kube } = scene.cluster
+  const ref = { kind: 'Application', namespace: scene.namespace, name: 'shop' } as const
+  await kube.patch(ref, { spec: { syncPolicy: { automated: { enabled: true } } } })
+  const refused = await scene.app('rollback shop')
+  expect([refused.code, refused.text]).toEqual([
+    1,
+    expect.stringContaining('Argo CD syncs the application "shop" automatically, and would undo a rollback.'),
+  ])
+  await kube.patch(ref, { spec: { syncPolicy: { automated: null } } })
+  const unknown = await scene.app('rollback shop --id 77')
+  expect([unknown.code, unknown.text]).toEqual([3, expect.stringContaining('has no deployment 77. It has 0, 1.')])
+  const done = await scene.app('rollback shop --id 0 --wait')
+  expect([done.code, fixed(done.text)]).toMatchInlineSnapshot(`
+    [
+      0,
+      "application/shop succeeded in AGE (by admin): successfully synced (all tasks run)
+      ConfigMap/SHOP/settings Synced: configmap/settings configured
+      Deployment/SHOP/api Synced: deployment.apps/api configured
+    ",
+    ]
+  `)
+  expect(await valueOf('settings')).toEqual({ level: 'low' })
+})
+
+test('a sync that waits for its hook is ended, and others wait for it (O042)', async () => {
+  const hook = `apiVersion: batch/v1
+kind: Job
+metadata: { name: slow, annotations: { argocd.argoproj.io/hook: PreSync } }
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 0
+      containers: [{ name: main, image: "${image}", command: [sleep, '3600'] }]
+`
+  await scene.push({ 'slow/hook.yaml': hook, 'slow/config.yaml': configMap('slow', { a: 'b' }) })
+  await scene.create('slow')
+  await scene.until('slow', ({ status }) => status?.sync?.status === 'OutOfSync')
+  expect((await scene.app('sync slow')).text).toBe('application/slow sync started\n')
+  await scene.until('slow', ({ status }) => status?.operationState?.phase === 'Running')
+  const second = await scene.app('sync slow')
+  expect([second.code, second.text]).toEqual([
+    1,
+    expect.stringContaining('Another operation of the application "slow" is in progress.'),
+  ])
+  const ended = await scene.app('terminate slow --wait')
+  expect([ended.code, fixed(ended.text)]).toMatchInlineSnapshot(`
+    [
+      0,
+      "application/slow failed in AGE (by admin): Operation terminated
+      Job/SHOP/slow PreSync Failed: Terminated
+    ",
+    ]
+  `)
+  const again = await scene.app('terminate slow')
+  expect([again.code, again.text]).toEqual([1, expect.stringContaining('No operation of the application "slow" is in progress.')])
+  expect(await valueOf('slow')).toBeUndefined()
+})
+
+test('a viewer changes nothing, and the account of the app-proxy reads nothing else in the cluster', async () => {
+  const { admin } = scene.http
+  await admin.users.create({ name: 'vera', role: 'viewer', password: 'correct horse battery' })
+  const { token } = await admin.keys.create({ name: 'vera-key', role: 'viewer', owner: 'vera' })
+  expect((await scene.app('list', token)).code).toBe(0)
+  for (const words of ['sync shop', 'refresh shop', 'rollback shop', 'terminate shop', 'delete shop --yes']) {
+    const refused = await scene.app(words, token)
+    expect([words, refused.code, refused.text]).toEqual([
+      words,
+      4,
+      expect.stringContaining('The right change-gitops is missing.'),
+    ])
+  }
+  for (const kind of ['Pod', 'Deployment', 'ConfigMap'] as const)
+    await expect(scene.proxyKube.list({ kind, namespace: scene.target })).rejects.toThrow(/forbidden/)
+})
+
+test('an object and an application with all its objects are deleted (O046)', async () => {
+  const { target: namespace } = scene
+  const uid = async (): Promise<unknown> =>
+    (await scene.cluster.kube.find({ kind: 'ConfigMap', namespace, name: 'settings' }))?.metadata.uid
+  expect(await uid()).toBeDefined()
+  const removed = await scene.app(`delete-resource shop ConfigMap/${namespace}/settings`)
+  expect([removed.code, removed.text]).toEqual([0, `ConfigMap/${namespace}/settings deleted\n`])
+  await expect.poll(uid, { timeout: 60_000, interval: 200 }).toBeUndefined()
+  const unsure = await scene.app('delete shop')
+  expect([unsure.code, unsure.text]).toEqual([2, expect.stringContaining('Add --yes to delete it.')])
+  expect((await scene.app('delete shop --yes')).text).toBe('application/shop deleted\n')
+  const left = async (): Promise<string[]> => scene.cluster.names({ kind: 'Deployment', namespace })
+  await expect.poll(left, { timeout: 60_000, interval: 200 }).toEqual([])
+  await expect.poll(async () => (await scene.app('get shop')).code, { timeout: 60_000, interval: 500 }).toBe(3)
+})

@@ -1,0 +1,256 @@
+/**
+ * What only the server of Argo CD knows: the objects of applications in all clusters, their logs and events. Its token may only read, and delete single objects; everything else is
+ * done with the Application itself.
+ */
+import { readFileSync } from 'node:fs'
+import { defined, fault, isFault } from '@windlass/kit'
+import { isRecord, parseJson } from '@windlass/kit/json'
+import type {
+  ApplicationEvent,
+  Client,
+  EventQuery,
+  LogLine,
+  ContainerLogQuery,
+  ResourceDifference,
+  ResourceKey,
+  ResourceNode,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import { healthOf, timeOf } from './manifest.ts'
+
+/** Objects of one application that are read. */
+const MAX_OBJECTS = 5_000
+const TIMEOUT_MS = 30_000
+
+export interface ArgoApi {
+  /** Returns the objects of an application and what those have created. */
+  tree(name: string): Promise<readonly ResourceNode[]>
+  /** Returns what differs between the source and the cluster. */
+  differences(name: string): Promise<readonly ResourceDifference[]>
+  /** Returns the last lines of the log of a container. */
+  logs(name: string, query: ContainerLogQuery): Promise<readonly LogLine[]>
+  /** Returns events, newest last. */
+  events(name: string, query: EventQuery): Promise<readonly ApplicationEvent[]>
+  /** Deletes an object of an application. Throws `not-found`. */
+  removeResource(name: string, key: ResourceKey): Promise<void>
+}
+
+export interface ArgoApiOptions {
+  /** Of the server of Argo CD, without a token. */
+  readonly client: Client
+  readonly tokenFile: string
+  /** Namespace of the applications. */
+  readonly namespace: string
+}
+
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => (value === null || value === '' ? undefined : value))
+const list = <T extends z.ZodType>(item: T) =>
+  z
+    .array(item)
+    .max(MAX_OBJECTS)
+    .nullish()
+    .transform((items) => items ?? [])
+
+const Tree = z.object({
+  nodes: list(
+    z.object({
+      group: text,
+      version: text,
+      kind: z.string(),
+      namespace: text,
+      name: z.string(),
+      uid: text,
+      parentRefs: list(z.object({ uid: text })),
+      health: z.object({ status: text, message: text }).nullish(),
+      info: list(z.object({ name: z.string(), value: z.string() })),
+      images: list(z.string()),
+      createdAt: text,
+    }),
+  ),
+})
+
+const Managed = z.object({
+  items: list(
+    z.object({
+      group: text,
+      kind: z.string(),
+      namespace: text,
+      name: z.string(),
+      hook: z.boolean().nullish(),
+      modified: z.boolean().nullish(),
+      targetState: text,
+      liveState: text,
+      normalizedLiveState: text,
+      predictedLiveState: text,
+    }),
+  ),
+})
+
+const Events = z.object({
+  items: list(
+    z.object({
+      type: text,
+      reason: text,
+      message: text,
+      count: z.int().nonnegative().nullish(),
+      lastTimestamp: text,
+      eventTime: text,
+    }),
+  ),
+})
+
+const LogEntry = z.object({
+  result: z.object({ content: text, timeStampStr: text, podName: text, last: z.boolean().nullish() }).optional(),
+  error: z.object({ message: z.string() }).optional(),
+})
+
+export function openArgoApi({ client, tokenFile, namespace }: ArgoApiOptions): ArgoApi {
+  // The token is read for each call, so that a replaced one needs no restart.
+  const withToken = (): Client => client.withToken(readToken(tokenFile))
+  const pathOf = (name: string, part: string): string => `/api/v1/applications/${encodeURIComponent(name)}/${part}`
+  const read = <S extends z.ZodType>(path: string, shape: S, query: object = {}): Promise<z.output<S>> =>
+    withToken()
+      .call('GET', path, shape, { query: { appNamespace: namespace, ...query }, timeoutMs: TIMEOUT_MS })
+      .catch(refuse)
+
+  return {
+    async tree(name) {
+      const { nodes } = await read(pathOf(name, 'resource-tree'), Tree)
+      return nodes.map(({ parentRefs, health, createdAt, group, version, namespace: place, uid, ...node }) => ({
+        ...node,
+        parents: parentRefs.flatMap((parent) => parent.uid ?? []),
+        ...defined({
+          group,
+          version,
+          namespace: place,
+          uid,
+          health: healthOf(health?.status),
+          message: health?.message,
+          createdAt: timeOf(createdAt),
+        }),
+      }))
+    },
+    async differences(name) {
+      const { items } = await read(pathOf(name, 'managed-resources'), Managed)
+      return items.filter(({ hook }) => hook !== true).flatMap(toDifference)
+    },
+    async logs(name, { pod, namespace: place, container, tail, previous }) {
+      const query = {
+        podName: pod,
+        namespace: place,
+        container,
+        tailLines: tail,
+        previous,
+        follow: false,
+        appNamespace: namespace,
+      }
+      const answer = await withToken().text('GET', pathOf(name, 'logs'), { query, timeoutMs: TIMEOUT_MS }).catch(refuse)
+      return answer.split('\n').flatMap((line) => toLogLine(line, pod))
+    },
+    async events(name, { uid, name: resource, namespace: place }) {
+      const query = { resourceUID: uid, resourceName: resource, resourceNamespace: place }
+      const { items } = await read(pathOf(name, 'events'), Events, query)
+      return items
+        .map(({ type, reason, message, count, lastTimestamp, eventTime }) => ({
+          type: type ?? '',
+          reason: reason ?? '',
+          message: message ?? '',
+          ...defined({ at: timeOf(lastTimestamp ?? eventTime), count: count ?? undefined }),
+        }))
+        .toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))
+    },
+    async removeResource(name, key) {
+      const { nodes } = await read(pathOf(name, 'resource-tree'), Tree)
+      const found = nodes.find((node) => isSame(node, key))
+      if (found === undefined)
+        throw fault('not-found', {
+          message: `The application "${name}" has no object ${key.kind} "${key.name}".`,
+          hint: 'List its objects with `windlass gitops app tree RUNTIME NAME`.',
+        })
+      const query = {
+        appNamespace: namespace,
+        group: found.group,
+        version: found.version,
+        kind: found.kind,
+        namespace: found.namespace,
+        resourceName: found.name,
+      }
+      // Argo CD refuses changes of another type, because a page of another origin could send them.
+      const headers = { 'content-type': 'application/json' }
+      await withToken().text('DELETE', pathOf(name, 'resource'), { query, headers, timeoutMs: TIMEOUT_MS }).catch(refuse)
+    },
+  }
+}
+
+function isSame(
+  node: { group?: string | undefined; kind: string; namespace?: string | undefined; name: string },
+  key: ResourceKey,
+): boolean {
+  return (
+    (node.group ?? '') === key.group &&
+    node.kind === key.kind &&
+    node.name === key.name &&
+    (node.namespace ?? '') === key.namespace
+  )
+}
+
+type ManagedItem = z.output<typeof Managed>['items'][number]
+
+function toDifference(item: ManagedItem): ResourceDifference[] {
+  const { group, kind, namespace, name, modified, targetState, liveState } = item
+  const [target, live] = [stateOf(targetState), stateOf(liveState)]
+  const key = { kind, name, ...defined({ group, namespace }) }
+  if (target === undefined) return live === undefined ? [] : [{ ...key, change: 'delete', live }]
+  if (live === undefined) return [{ ...key, change: 'create', target }]
+  if (modified !== true) return []
+  const [before, after] = [stateOf(item.normalizedLiveState), stateOf(item.predictedLiveState)]
+  return [{ ...key, change: 'update', live: before ?? live, target: after ?? target }]
+}
+
+/** A state that does not exist is the text `null`. Without what says who wrote which field: it is long, and no difference. */
+function stateOf(state: string | undefined): unknown {
+  const found = state === undefined ? undefined : parseJson(state)
+  if (!isRecord(found)) return undefined
+  const { metadata } = found
+  if (!isRecord(metadata)) return found
+  const { managedFields: _writers, ...rest } = metadata
+  return { ...found, metadata: rest }
+}
+
+function toLogLine(line: string, pod: string): LogLine[] {
+  if (line === '') return []
+  const entry = LogEntry.safeParse(parseJson(line))
+  if (entry.data?.error !== undefined) throw fault('argo-cd-refused', { message: entry.data.error.message })
+  const result = entry.data?.result
+  if (result === undefined || result.last === true) return []
+  return [{ pod: result.podName ?? pod, text: result.content ?? '', ...defined({ at: result.timeStampStr }) }]
+}
+
+/** Throws `config-invalid`. */
+function readToken(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw fault('config-invalid', { message: `The file with the token of Argo CD cannot be read: ${file}.` }, error)
+  }
+}
+
+/** Argo CD is not our server: its statuses and pages say something else. */
+function refuse(error: unknown): never {
+  if (!isFault(error)) throw error
+  const { message } = error
+  if (isFault(error, 'server-unreachable', 'unavailable')) throw fault('argo-cd-unreachable', { message }, error)
+  if (isFault(error, 'proxy-answered'))
+    throw fault(
+      'argo-cd-refused',
+      {
+        message: 'Argo CD does not know the application, or does not accept the token of the runtime.',
+        hint: 'Check the token: its account needs `applications, get`, `logs, get` and `applications, delete/*`.',
+      },
+      error,
+    )
+  throw fault('argo-cd-refused', { message }, error)
+}

@@ -1,0 +1,123 @@
+/** Routes of the applications of Argo CD in the namespace of the runtime. */
+import { fault } from '@windlass/kit'
+import {
+  ApplicationName,
+  ApplicationRemoval,
+  EventQuery,
+  ContainerLogQuery,
+  RefreshInput,
+  ResourceKey,
+  RollbackInput,
+  SyncInput,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { ArgoApi } from '../argo/api.ts'
+import type { Applications } from '../argo/applications.ts'
+import { route, type Route } from './route.ts'
+
+export interface ApplicationParts {
+  readonly applications: Applications
+  /** Undefined if the app-proxy does not know the server of Argo CD. */
+  readonly argo: ArgoApi | undefined
+}
+
+/** A thousand selected objects. */
+const MAX_SYNC_BYTES = 262_144
+
+const ByName = z.object({ name: ApplicationName })
+
+export function applicationRoutes({ applications, argo }: ApplicationParts): Route[] {
+  return [
+    route('GET', '/applications', {
+      right: 'see-gitops',
+      handle: async () => ({ items: await applications.list() }),
+    }),
+    route('GET', '/applications/{name}', {
+      right: 'see-gitops',
+      params: ByName,
+      handle: ({ params }) => applications.get(params.name),
+    }),
+    route('DELETE', '/applications/{name}', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      query: ApplicationRemoval,
+      handle: ({ params, query }) => applications.remove(params.name, query.cascade),
+    }),
+    route('POST', '/applications/{name}/sync', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      body: SyncInput,
+      maxBodyBytes: MAX_SYNC_BYTES,
+      handle: (call) => applications.sync(call, call.params.name, call.body),
+    }),
+    route('POST', '/applications/{name}/rollback', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      body: RollbackInput,
+      handle: (call) => applications.rollback(call, call.params.name, call.body),
+    }),
+    route('POST', '/applications/{name}/refresh', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      body: RefreshInput,
+      handle: (call) => applications.refresh(call, call.params.name, call.body),
+    }),
+    route('POST', '/applications/{name}/terminate', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      handle: ({ params }) => applications.terminate(params.name),
+    }),
+    ...objectRoutes(argo),
+  ]
+}
+
+/** Routes of the objects of applications. */
+function objectRoutes(argo: ArgoApi | undefined): Route[] {
+  /** Throws `not-supported`. */
+  const api = (): ArgoApi => {
+    if (argo !== undefined) return argo
+    throw fault('not-supported', {
+      message: 'The app-proxy does not know the server of Argo CD, which has the objects of applications.',
+      hint: 'Name its URL and a token: `global.integrations.argo-cd.server` of the chart.',
+    })
+  }
+  return [
+    route('GET', '/applications/{name}/tree', {
+      right: 'see-gitops',
+      params: ByName,
+      handle: async ({ params }) => ({ items: await api().tree(params.name) }),
+    }),
+    route('GET', '/applications/{name}/diff', {
+      right: 'see-gitops',
+      params: ByName,
+      handle: async ({ params }) => ({ items: await api().differences(params.name) }),
+    }),
+    route('GET', '/applications/{name}/logs', {
+      right: 'see-gitops',
+      params: ByName,
+      query: ContainerLogQuery,
+      handle: async ({ params, query }) => ({ items: await api().logs(params.name, query) }),
+    }),
+    route('GET', '/applications/{name}/events', {
+      right: 'see-gitops',
+      params: ByName,
+      query: EventQuery,
+      handle: async ({ params, query }) => ({ items: await api().events(params.name, query) }),
+    }),
+    route('POST', '/applications/{name}/delete-resource', {
+      right: 'change-gitops',
+      isWrite: true,
+      params: ByName,
+      body: ResourceKey,
+      async handle({ params, body }) {
+        await api().removeResource(params.name, body)
+        return undefined
+      },
+    }),
+  ]
+}
