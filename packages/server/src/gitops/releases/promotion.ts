@@ -119,50 +119,58 @@ function ask(promotion: StoredPromotion, { effects, now, newId }: World, work: E
 }
 
 /** Returns the result of the errand, which is deleted then. Undefined while it is not known; `why` says why. */
-function takeResult(promotion: StoredPromotion, world: World): Exclude<ErrandResult, { kind: 'failed' }> | undefined {
+function takeResult<K extends ErrandWork['kind']>(
+  promotion: StoredPromotion,
+  kind: K,
+  world: World,
+): Extract<ErrandResult, { kind: K }> | undefined {
   const { effects, errands, now } = world
-  const errand = promotion.errand === undefined ? undefined : errands.get(promotion.errand)
-  if (errand === undefined) {
-    const isLost = promotion.errand !== undefined && effects.created.every(({ id }) => id !== promotion.errand)
-    if (isLost) loseErrand(promotion, world)
-    return undefined
+  const { errand: id } = promotion
+  // It was created by this call.
+  if (id === undefined || effects.created.some((one) => one.id === id)) return undefined
+  const errand = errands.get(id)
+  const runtime = `GitOps runtime "${promotion.application.split('/')[0] ?? ''}"`
+  function giveUp(why: string): undefined {
+    if (errand !== undefined) effects.deleted.push(errand.id)
+    promotion.errand = undefined
+    fail(promotion, world, why)
   }
+  // Errands are deleted with their runtime.
+  if (errand === undefined) return giveUp(`The ${runtime} was deleted.`)
   const { result, tries } = errand
   if (result === undefined) {
-    const isMissed = errand.state === 'waiting' && now - errand.dueAt > PATIENCE_MS
-    const [runtime = ''] = promotion.application.split('/')
-    if (isMissed)
-      promotion.why = `Waits for the app-proxy of the GitOps runtime "${runtime}", which has not asked for work since ${new Date(errand.dueAt).toISOString()}.`
+    // Questions change nothing. What they are about, such as an open pull request, has its own end.
+    if (kind === 'promote' && tries >= MAX_TRIES && errand.dueAt <= now)
+      return giveUp(`The app-proxy of the ${runtime} has begun this ${tries} times, and has not finished it. See its log.`)
+    if (now - errand.dueAt > PATIENCE_MS)
+      promotion.why = `Waits for the app-proxy of the ${runtime}, which has not asked for work since ${new Date(errand.dueAt).toISOString()}.`
+    else if (errand.state === 'taken' && tries > 1)
+      promotion.why = `The app-proxy of the ${runtime} has not finished this in time. It is tried again (try ${tries}).`
     return undefined
   }
-  if (result.kind !== 'failed') {
-    effects.deleted.push(errand.id)
-    promotion.errand = undefined
-    return result
-  }
-  const said = [result.message, result.hint].filter((text) => text !== undefined).join(' ')
-  if (result.mayRetry && tries < MAX_TRIES) {
+  if (result.kind === 'failed') {
+    const said = [result.message, result.hint].filter((text) => text !== undefined).join(' ')
+    const isLast = kind === 'promote' && tries >= MAX_TRIES
+    if (!result.mayRetry || isLast) return giveUp(said)
     effects.postponed.push({ id: errand.id, dueAt: now + backoffMs(RETRY, tries) })
-    promotion.why = `${said} It is tried again (${tries} of ${MAX_TRIES} tries).`
-  } else {
-    effects.deleted.push(errand.id)
-    promotion.errand = undefined
-    fail(promotion, world, said)
+    const count = kind === 'promote' ? `${tries} of ${MAX_TRIES} tries` : `after ${tries} tries`
+    promotion.why = `${said} It is tried again (${count}).`
+    return undefined
   }
-  return undefined
+  if (!isKind(result, kind)) return giveUp(`The app-proxy of the ${runtime} has answered another question than "${kind}".`)
+  effects.deleted.push(errand.id)
+  promotion.errand = undefined
+  return result
 }
 
-/** Errands are deleted with their runtime. */
-function loseErrand(promotion: StoredPromotion, world: World): void {
-  const [runtime = ''] = promotion.application.split('/')
-  promotion.errand = undefined
-  fail(promotion, world, `The GitOps runtime "${runtime}" was deleted.`)
+function isKind<K extends ErrandResult['kind']>(result: ErrandResult, kind: K): result is Extract<ErrandResult, { kind: K }> {
+  return result.kind === kind
 }
 
 function takeChange(going: Going, world: World): void {
   const { promotion } = going
-  const result = takeResult(promotion, world)
-  if (result?.kind !== 'promote') return
+  const result = takeResult(promotion, 'promote', world)
+  if (result === undefined) return
   const { revision, isNew, pull, version } = result
   Object.assign(promotion, { isNew, ...defined({ version }) })
   if (pull === undefined) {
@@ -182,8 +190,8 @@ function lookAtPull(promotion: StoredPromotion, world: World, inMs: number): voi
 
 function followPull(going: Going, world: World): void {
   const { promotion } = going
-  const result = takeResult(promotion, world)
-  if (result?.kind !== 'pull') return
+  const result = takeResult(promotion, 'pull', world)
+  if (result === undefined) return
   const page = promotion.pull?.url ?? ''
   if (result.state === 'closed') return fail(promotion, world, `The pull request ${page} was closed and not merged.`)
   if (result.state === 'merged') {
@@ -233,8 +241,8 @@ function hasChange(promotion: StoredPromotion, at: string, world: World): boolea
   // The commit from before the change cannot have it.
   if (at === '' || (at === before && promotion.isNew === true)) return false
   if (checked?.revision === at && checked.contains !== undefined) return checked.contains
-  const result = takeResult(promotion, world)
-  if (result?.kind === 'contains' && checked !== undefined) checked.contains = result.contains
+  const result = takeResult(promotion, 'contains', world)
+  if (result !== undefined && checked !== undefined) checked.contains = result.contains
   if (checked?.revision === at && checked.contains !== undefined) return checked.contains
   // An earlier question is answered first.
   if (promotion.errand !== undefined || promotion.state !== 'syncing') return false

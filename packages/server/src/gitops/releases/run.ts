@@ -6,7 +6,7 @@ import { attempt, newId } from '@windlass/kit'
 import { ErrandResult, type ReleaseStatus } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { updateApplication } from '../../store/runtimes/applications.ts'
-import { deleteErrands, insertErrand, listErrands, postponeErrand } from '../../store/runtimes/errands.ts'
+import { deleteErrands, deleteErrandsOf, insertErrand, listErrands, postponeErrand } from '../../store/runtimes/errands.ts'
 import { listLiveReleases, lockRelease, RELEASE_TOPIC, updateRelease } from '../../store/runtimes/releases.ts'
 import type { ErrandRow, ReleaseRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
@@ -141,6 +141,8 @@ async function store(app: App, row: ReleaseRow, { status, state, effects }: Chan
         ended_at: ENDED.has(status) ? now : null,
       })
       await storeErrands(tx, row, effects, now)
+      // Questions can be open when nobody needs their answers anymore.
+      if (ENDED.has(status)) await deleteErrandsOf(tx, row.id)
       for (const { applicationId, version } of effects.versions)
         await updateApplication(tx, applicationId, { promoted_version: version })
       // The next step, or the next release of the product, can begin.

@@ -93,3 +93,8 @@ export async function deleteErrands(tx: Tx, ids: readonly string[], now: number)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }
+
+/** Deletes the errands of a release that has ended. */
+export async function deleteErrandsOf(tx: Tx, releaseId: string): Promise<void> {
+  await tx.query.deleteFrom('gitops_errand').where('release_id', '=', releaseId).execute()
+}
