@@ -64,7 +64,8 @@ export async function startBuilds(app: App, releaseId: string): Promise<void> {
     const row = await findRelease(app.store.query, app.accountId, releaseId)
     const read = row && readRelease(row)
     const wanted = read && buildsOf(read.state).find(({ state, buildId }) => state === 'running' && buildId === undefined)
-    if (read === undefined || wanted === undefined) return
+    // A release that was terminated meanwhile wants no builds anymore.
+    if (read === undefined || wanted === undefined || read.row.ended_at !== null) return
     try {
       await startBuild(app, read, wanted)
     } catch (error) {
