@@ -28,18 +28,22 @@ const OWN_CLUSTERS: ReadonlySet<string> = new Set([
 ])
 
 function clusterOf(text: string): string {
-  const plain = text.replace(/\/+$/, '').replace(/:443$/, '')
+  // A runtime reports the text: a pattern such as /\/+$/ would take the square of its length.
+  let end = text.length
+  while (text[end - 1] === '/') end -= 1
+  const plain = text.slice(0, end).replace(/:443$/, '')
   return OWN_CLUSTERS.has(plain) ? IN_CLUSTER : plain
 }
 
 /** Returns the environment of an application; undefined if it deploys into none. */
 export function environmentOf<E extends NamedEnvironment>(application: Placed, environments: readonly E[]): E | undefined {
-  const { runtime, cluster, clusterNamespace } = application
+  const { runtime, clusterNamespace } = application
+  const cluster = clusterOf(application.cluster)
   return environments.find(({ clusters }) =>
     clusters.some(
       (place) =>
         (place.runtime === undefined || place.runtime === runtime) &&
-        clusterOf(place.cluster) === clusterOf(cluster) &&
+        clusterOf(place.cluster) === cluster &&
         place.namespaces.includes(clusterNamespace),
     ),
   )
