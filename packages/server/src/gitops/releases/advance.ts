@@ -9,7 +9,10 @@ import type { StoredPromotion, StoredRelease, StoredStep } from './stored-releas
 import type { World } from './world.ts'
 
 /** Applications of one environment that a release promotes. */
-const MAX_TARGETS = 200
+export const MAX_TARGETS = 200
+
+/** Longest message for hooks: it is a variable of their steps. Characters. */
+const MAX_ERROR = 4_000
 
 export interface Draft {
   readonly release: StoredRelease
@@ -91,7 +94,7 @@ function hookVariables({ release, names }: Draft, { error, failed }: HookError):
       PROMOTION_FLOW_NAME: release.flow,
       VERSION: release.version,
       COMMIT_SHA: source?.place.revision,
-      ERROR_MESSAGE: error === '' ? undefined : error,
+      ERROR_MESSAGE: error === '' ? undefined : error?.slice(0, MAX_ERROR),
       FAILED_ENVIRONMENTS: failed.length === 0 ? undefined : failed.join(','),
     }),
   }
@@ -108,7 +111,16 @@ function advanceStep(draft: Draft, step: StoredStep, world: World): void {
   const started = runStepHook(draft, step, 'onStart', world)
   if (started === 'waits') return waitFor(step, step.hooks.onStart)
   if (started !== 'succeeded') return endStep(step, 'failed', started.why)
-  if (!step.isPlanned) addPromotions(draft, step, world)
+  if (!step.isPlanned) {
+    const targets = world.targetsOf(step.environment)
+    if (targets.length > MAX_TARGETS)
+      return endStep(
+        step,
+        'failed',
+        `The product has ${targets.length} applications in the environment "${step.environment}", and a release promotes at most ${MAX_TARGETS}.`,
+      )
+    addPromotions(draft, step, targets, world)
+  }
   for (const promotion of step.promotions) {
     const source = draft.release.sources.find(({ application }) => application === promotion.from)
     advancePromotion({ promotion, step, release: draft.release, source, names: draft.names }, world)
@@ -140,9 +152,8 @@ function beginStep({ release }: Draft, step: StoredStep): void {
 }
 
 /** Decides what a step promotes. The applications that are there when it begins count. */
-function addPromotions({ release }: Draft, step: StoredStep, world: World): void {
+function addPromotions({ release }: Draft, step: StoredStep, targets: ReturnType<World['targetsOf']>, world: World): void {
   step.isPlanned = true
-  const targets = world.targetsOf(step.environment).slice(0, MAX_TARGETS)
   // A release that is tried again has promotions.
   const known = new Set(step.promotions.map(({ applicationId }) => applicationId))
   for (const target of targets.filter(({ id }) => !known.has(id))) {

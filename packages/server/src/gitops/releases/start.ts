@@ -22,7 +22,7 @@ import {
 } from '../products/definitions.ts'
 import { componentOf, environmentOf, isOfProduct, nameOfApplication } from '../products/membership.ts'
 import { listPlacedApplications, type PlacedRow } from '../products/show-products.ts'
-import { problemOfSources } from './advance.ts'
+import { MAX_TARGETS, problemOfSources } from './advance.ts'
 import { markTermination } from './change.ts'
 import { resolvePolicy, type NamedPolicy } from './policy.ts'
 import { toRelease } from './show-releases.ts'
@@ -196,8 +196,26 @@ async function listSources(app: App, query: Query, { product, environments, from
     app,
     placed.map(({ id }) => id),
   )
+  if (placed.length > MAX_TARGETS)
+    throw cannotPromote(`The product "${product.name}" has more than ${MAX_TARGETS} applications in the environment "${from}".`)
+  const same = findSame(placed, from)
+  if (same !== undefined) throw cannotPromote(same)
   const templates = await listDefined(query, app.accountId, TEMPLATES)
   return placed.map((one) => toSource(one, shown.get(one.id), { product, from, templates }))
+}
+
+/** Returns which applications are the same component; undefined without any. Which of them is promoted would be chance. */
+function findSame(placed: readonly PlacedRow[], from: string): string | undefined {
+  const known = new Map<string, string>()
+  for (const one of placed) {
+    const component = componentOf(one, from)
+    const name = nameOfApplication(one)
+    const other = known.get(component)
+    if (other !== undefined)
+      return `The applications "${other}" and "${name}" are both the component "${component}" of the product. Give them different labels windlass.io/component.`
+    known.set(component, name)
+  }
+  return undefined
 }
 
 interface SourcePlan extends Pick<Origin, 'product' | 'from'> {
@@ -232,5 +250,5 @@ function problemOfState(name: string, { health, sync, revisions, why = '' }: App
 }
 
 function cannotPromote(message: string): Fault {
-  return fault('conflict', { message, hint: 'Start the release again when the application is healthy and synced.' })
+  return fault('conflict', { message, hint: 'Start the release again when this is corrected.' })
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { POLICIES, putDefined } from '../../../src/gitops/products/definitions.ts'
 import { ERRAND_LEASE_MS } from '../../../src/gitops/releases/errands.ts'
 import { listErrands } from '../../../src/store/runtimes/errands.ts'
-import { at, openReleases, type ReleaseScene } from '../../support/release-scene.ts'
+import { at, NEW, openReleases, put, type ReleaseScene } from '../../support/release-scene.ts'
 import { DATABASES, type Database } from '../../support/stores.ts'
 
 const COMMIT = 'c'.repeat(40)
@@ -93,5 +93,17 @@ describe.each(DATABASES)('releases on $name', ({ open }) => {
     await scene.report('production', at(COMMIT))
     expect(await scene.look(id)).toMatchObject({ status: 'succeeded' })
     expect(await listErrands(scene.app.store.query, id)).toEqual([])
+  })
+
+  test('two applications that are the same component are refused: one of them would be chosen by chance', async () => {
+    await using scene = await openReleases(database)
+    const annotations = { 'windlass.io/component': 'shop', 'codefresh.io/product': 'shop' }
+    await put(scene.app, 'staging', { environment: { clusters: [{ namespaces: ['staging', 'other'] }] } })
+    await scene.report('staging', { annotations, ...at(NEW) })
+    await scene.report('other', { annotations, ...at(NEW) })
+    await expect(scene.start()).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('are both the component "shop"'),
+    })
   })
 })
