@@ -183,6 +183,27 @@ test('a promotion by pull request waits until it is merged, and is one pull requ
   expect(at.scene.lines.join('\n')).not.toContain(at.ann.token)
 })
 
+test('a pull request with a merge commit has arrived although others have changed other folders since', async () => {
+  await at.write('apps', 'staging/values.yaml', 'image:\n  tag: "1.6.1"\n')
+  await sync('staging')
+  const { id } = await at.server.admin.products.release('shop', {})
+  const { steps } = await settle(id, { status: 'suspended' })
+  await at.ann.api('POST', `/repos/ann/apps/pulls/${steps[0]?.promotions[0]?.pull?.number}/merge`, { Do: 'merge' })
+  await settle(id, { status: 'running' })
+  await at.write('apps', 'other/a.yaml', 'a: 1\n')
+  await sync('production')
+  await settle(id, { status: 'succeeded' })
+})
+
+test('values that are there already have arrived although others have changed other folders since', async () => {
+  await at.write('apps', 'other/a.yaml', 'a: 2\n')
+  const { id } = await at.server.admin.products.release('shop', {})
+  await settle(id, { status: 'running', why: expect.stringContaining('to see the commit') })
+  await at.write('apps', 'other/a.yaml', 'a: 3\n')
+  await sync('production')
+  expect(await settle(id, { status: 'succeeded' })).toMatchObject({ steps: [{ promotions: [{ isNew: false }] }] })
+})
+
 test('a pull request that is closed fails its release', async () => {
   await at.write('apps', 'staging/values.yaml', 'image:\n  tag: "1.7.0"\n')
   await sync('staging')

@@ -1,9 +1,11 @@
 /** Claims errands of the control plane with the token of the runtime, carries them out, and reports each until the control plane has its result. */
 import { errandCalls, type ErrandCalls } from '@windlass/client/app-proxy'
+import type { RepositoryPlace } from '@windlass/forges'
 import { attempt, backoffMs, defined, isFault, type Clock, type Logger } from '@windlass/kit'
 import { ErrandWork, type Client, type ContainsErrand, type Errand, type ErrandResult } from '@windlass/protocol'
 import { readList } from '../forge/browse.ts'
-import { promote, type Promoting } from './promote.ts'
+import type { ForgeSession } from '../forge/session.ts'
+import { folderOf, promote, type Promoting } from './promote.ts'
 import { readPull } from './pulls.ts'
 
 /** How long a call is held. Milliseconds. */
@@ -111,14 +113,20 @@ function toFailure(error: unknown): ErrandResult {
   return { kind: 'failed', code, message: message.slice(0, MAX_MESSAGE), hint: hint?.slice(0, MAX_MESSAGE), mayRetry }
 }
 
-/** Pages of the history of a folder that are searched for a commit. */
+/** Pages of each history that are searched for a commit. */
 const MAX_PAGES = 5
 
 /** Returns true if the history of a folder at a commit has another commit. */
 async function contains({ forges }: ErrandOptions, { place, commit }: ContainsErrand, signal: AbortSignal): Promise<boolean> {
   const { session, repo } = await forges.open(place.repo, signal)
-  const path = place.path.replace(/^\.?\/+|\/+$/g, '').replace(/^\.$/, '')
-  const listing = session.browser.commits({ repo, ref: place.revision, path })
+  const path = folderOf(place.path)
+  if (await isInHistory(session, { repo, ref: place.revision, path }, commit)) return true
+  // The history of a folder leaves out the merge of a pull request.
+  return path !== '' && isInHistory(session, { repo, ref: place.revision, path: '' }, commit)
+}
+
+async function isInHistory(session: ForgeSession, place: RepositoryPlace, commit: string): Promise<boolean> {
+  const listing = session.browser.commits(place)
   let cursor: string | undefined
   for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
     const page = await readList(session, listing, cursor)

@@ -2,6 +2,7 @@
  * Makes the change of a promotion in Git. It can be called again after an answer was lost: a commit names the change in its message, and the branch of a pull request has the change in its name, so an earlier
  * call is found. Values that are in the repository already make no commit.
  */
+import type { CommitEntry } from '@windlass/forges'
 import { promoteValues, readText } from '@windlass/gitops'
 import { defined, fault, isFault } from '@windlass/kit'
 import type { ErrandResult, PromoteErrand } from '@windlass/protocol'
@@ -49,7 +50,7 @@ interface Change {
 }
 
 /** Argo CD takes a path with slashes at its ends, and `.` for the root. */
-function folderOf(path: string): string {
+export function folderOf(path: string): string {
   const folder = path.replace(/^\.?\/+|\/+$/g, '')
   if (folder === '' || folder === '.') return ''
   const problem = problemOfPath(folder)
@@ -81,10 +82,12 @@ async function asCommit(change: Change): Promise<Pick<Promoted, 'revision' | 'is
   const { session, repo } = target
   for (let tries = 1; ; tries += 1) {
     const view = await openView(session, { repo, branch, folder: folderOf(work.target.path) })
-    const earlier = await findEarlier(change, view.revision)
-    if (earlier !== undefined) return { revision: earlier, isNew: true }
+    const history = await listHistory(change, view.revision)
+    const earlier = history.find(({ message }) => message.includes(`${CHANGE}: ${work.change}`))
+    if (earlier !== undefined) return { revision: earlier.revision, isNew: true }
     const changes = await plan(change, view)
-    if (changes.length === 0) return { revision: view.revision, isNew: false }
+    // The last commit of the branch may have changed another folder, and would not be in the history of this one.
+    if (changes.length === 0) return { revision: history[0]?.revision ?? view.revision, isNew: false }
     try {
       const { revision, isNew } = await commit(change, { branch, changes, base: view.revision })
       return { revision, isNew }
@@ -94,12 +97,12 @@ async function asCommit(change: Change): Promise<Pick<Promoted, 'revision' | 'is
   }
 }
 
-/** Returns the commit of an earlier call for the same change. It is among the newest of the folder. */
-async function findEarlier({ target, work }: Change, ref: string): Promise<string | undefined> {
+/** Lists the newest commits of the folder. One of an earlier call for the same change is among them. */
+async function listHistory({ target, work }: Change, ref: string): Promise<readonly CommitEntry[]> {
   const { session, repo } = target
   const path = folderOf(work.target.path)
   const { items } = await readList(session, session.browser.commits({ repo, ref, path }), undefined)
-  return items.find(({ message }) => message.includes(`${CHANGE}: ${work.change}`))?.revision
+  return items
 }
 
 function commit({ commits, target, work }: Change, given: Omit<UserChange, 'repo' | 'message'>): Promise<UserCommit> {
@@ -116,7 +119,10 @@ async function asPull(change: Change): Promise<Pick<Promoted, 'revision' | 'isNe
   if (earlier !== undefined) return { revision: '', isNew: true, pull: earlier }
   const view = await openView(session, { repo, branch, folder: folderOf(work.target.path) })
   const changes = await plan(change, view)
-  if (changes.length === 0) return { revision: view.revision, isNew: false }
+  if (changes.length === 0) {
+    const [last] = await listHistory(change, view.revision)
+    return { revision: last?.revision ?? view.revision, isNew: false }
+  }
   const { revision } = await commit(change, { branch: head, from: branch, changes, base: undefined })
   const pull = await ensurePull(session, { ...place, title: work.title, description: work.description })
   return { revision, isNew: true, pull }

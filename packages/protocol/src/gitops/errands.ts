@@ -65,7 +65,7 @@ export const ErrandResult = z.discriminatedUnion('kind', [
     revision: z.string().max(64),
     isNew: z.boolean(),
     version: z.string().max(200).optional(),
-    pull: Pull.optional(),
+    pull: Pull.extend({ url: Line }).optional(),
   }),
   /** `revision`: the commit that the branch got by the pull request. */
   z.object({ kind: z.literal('pull'), state: z.enum(['open', 'merged', 'closed']), revision: z.string().max(64).optional() }),
