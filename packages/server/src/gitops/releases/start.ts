@@ -40,10 +40,16 @@ export interface Start {
   readonly by: string
 }
 
+/** A new release, and the earlier ones that it ends. */
+export interface Started {
+  readonly release: Release
+  readonly ended: readonly Release[]
+}
+
 /**
- * Creates a release. `within` runs in the same transaction. Throws `not-found`, and `conflict` if an application in the environment from which is promoted is not healthy and synced or cannot be promoted.
+ * Creates a release. `within` runs in the same transaction, before the earlier releases end. Throws `not-found`, and `conflict` if an application in the environment from which is promoted is not healthy and synced or cannot be promoted.
  */
-export async function startRelease(app: App, start: Start, within?: Within<Release>): Promise<Release> {
+export async function startRelease(app: App, start: Start, within?: Within<Started>): Promise<Release> {
   const planned = await planRelease(app, start)
   return app.store.write(async (tx) => {
     // Two releases would get the same number.
@@ -62,8 +68,9 @@ export async function startRelease(app: App, start: Start, within?: Within<Relea
       ended_at: null,
     }
     const release = toRelease(row)
-    await within?.(tx, release)
-    await makeRoom(tx, { accountId: app.accountId, product: planned.product, now })
+    const ending = await findEnding(tx, app.accountId, planned.product)
+    await within?.(tx, { release, ended: ending.rows.map(toRelease) })
+    for (const earlier of ending.rows) await markTermination(tx, earlier, { why: ending.why, now })
     await insertRelease(tx, row)
     noteSubject(`release ${row.number} of product ${start.product}`)
     tx.wake(RELEASE_TOPIC)
@@ -71,22 +78,18 @@ export async function startRelease(app: App, start: Start, within?: Within<Relea
   })
 }
 
-interface Room {
-  readonly accountId: string
-  readonly product: Defined<ProductInput>
-  readonly now: number
+interface Ending {
+  readonly rows: readonly ReleaseRow[]
+  readonly why: string
 }
 
-/** Ends earlier releases of the product: all of them if newer ones terminate them, or the oldest of a queue that is full. */
-async function makeRoom(tx: Tx, { accountId, product, now }: Room): Promise<void> {
+/** Finds the earlier releases of the product that end: all of them if newer ones terminate them, or the oldest of a queue that is full. */
+async function findEnding(tx: Tx, accountId: string, product: Defined<ProductInput>): Promise<Ending> {
   const live = await listLiveReleases(tx.query, accountId, product.name)
-  if (product.concurrency === 'terminate') {
-    for (const row of live) await markTermination(tx, row, { why: 'A newer release of the product has begun.', now })
-    return
-  }
+  if (product.concurrency === 'terminate') return { rows: live, why: 'A newer release of the product has begun.' }
   const queued = live.filter(({ status }) => status === 'queued')
-  for (const row of queued.slice(0, Math.max(0, queued.length - MAX_QUEUED + 1)))
-    await markTermination(tx, row, { why: `More than ${MAX_QUEUED} releases of the product wait.`, now })
+  const rows = queued.slice(0, Math.max(0, queued.length - MAX_QUEUED + 1))
+  return { rows, why: `More than ${MAX_QUEUED} releases of the product wait.` }
 }
 
 interface Planned {

@@ -129,6 +129,9 @@ test('developers promote, except into environments that name teams to which they
   await expect(dev.releases.retry(id)).rejects.toMatchObject(refused)
   // Into another environment everybody with the right may promote.
   await dev.products.release('shop', { from: 'production', to: 'staging' })
+  // A release of theirs must not end one that they may not terminate.
+  await admin.products.put('shop', { concurrency: 'terminate' })
+  await expect(dev.products.release('shop', { from: 'production', to: 'staging' })).rejects.toMatchObject(refused)
   await ops.releases.terminate(id)
   await expect.poll(() => admin.releases.get(id)).toMatchObject({ status: 'terminated', createdBy: 'ops' })
   const actions = (await admin.audit.list()).items.map(({ detail }) => detail ?? '')

@@ -41,8 +41,9 @@ export function releaseRoutes(app: App): Route[] {
       replies: { 201: Release },
       async handle({ params, body, actor, settle }) {
         const start = { product: params.name, input: body, by: nameOf(actor) }
-        const release = await startRelease(app, start, async (tx, value) => {
-          await requirePromoter(app, tx.query, actor, value.steps)
+        const release = await startRelease(app, start, async (tx, { release: value, ended }) => {
+          // Who may not terminate a release must not end it by a newer one.
+          for (const { steps } of [value, ...ended]) await requirePromoter(app, tx.query, actor, steps)
           await settle(tx, created(value))
         })
         return created(release)
