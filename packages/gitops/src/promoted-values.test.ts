@@ -49,3 +49,10 @@ test('a version is a text or a number', () => {
   expect(readText({ path: 'values.yaml', text: SOURCE }, 'image')).toBeUndefined()
   expect(keysOf("$.spec.images[0]['a.b']")).toEqual(['spec', 'images', 0, 'a.b'])
 })
+
+test('a value that aliases make large is refused', () => {
+  const source = `text: &text "${'x'.repeat(50_000)}"\nall: [${Array(50).fill('*text').join(', ')}]\n`
+  expect(promoteValues({ path: 'values.yaml', source, target: 'all: 1\n' }, ['$.all'])).toEqual({
+    problem: 'The value at $.all of the file "values.yaml" has more than 1048576 characters.',
+  })
+})

@@ -3,6 +3,8 @@ import { editYaml, openYaml, type Edit } from './yaml.ts'
 
 /** Aliases that a file may have. More would let a small file become a large value. */
 const MAX_ALIASES = 100
+/** Longest value as JSON: aliases can repeat a large text. Characters. */
+const MAX_VALUE = 1_048_576
 
 /** A file of both applications. */
 export interface PromotedFile {
@@ -27,6 +29,8 @@ export function promoteValues({ path, source, target }: PromotedFile, jsonPaths:
     const keys = keysOf(jsonPath)
     const value = valueAt(from, keys)
     if (value === undefined) return { problem: `The file "${path}" from which is promoted has no value at ${jsonPath}.` }
+    if (JSON.stringify(value).length > MAX_VALUE)
+      return { problem: `The value at ${jsonPath} of the file "${path}" has more than ${MAX_VALUE} characters.` }
     edits.push([keys, value])
   }
   const text = isJson(path) ? editJson(target, edits) : editYaml(target, edits)
