@@ -56,3 +56,14 @@ test('a value that aliases make large is refused', () => {
     problem: 'The value at $.all of the file "values.yaml" has more than 1048576 characters.',
   })
 })
+
+test('numbers of JSON keep their text', () => {
+  const [source, target] = ['{"tag":1.10}', '{"tag":1.0,"id":12345678901234567890,"part":0.50}']
+  expect(promoteValues({ path: 'values.json', source, target }, ['$.tag'])).toEqual({
+    text: '{"tag":1.10,"id":12345678901234567890,"part":0.50}',
+  })
+  expect(readText({ path: 'values.json', text: source }, '$.tag')).toBe('1.10')
+  expect(promoteValues({ path: 'values.json', source: '{"a":{"b":1}}', target: '{"a":1.0}' }, ['$.a.b'])).toMatchObject({
+    problem: expect.stringContaining('has something else where a value belongs'),
+  })
+})

@@ -44,6 +44,7 @@ export function promoteValues({ path, source, target }: PromotedFile, jsonPaths:
 /** Returns the text at a path; undefined if it is neither a text nor a number. */
 export function readText(file: Pick<PromotedFile, 'path'> & { readonly text: string }, jsonPath: string): string | undefined {
   const value = valueAt(readValue(file.path, file.text), keysOf(jsonPath))
+  if (EXACT_JSON.isRawJSON(value)) return JSON.stringify(value)
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
@@ -53,10 +54,24 @@ function isJson(path: string): boolean {
 
 function readValue(path: string, text: string): unknown {
   try {
-    return isJson(path) ? JSON.parse(text) : openYaml(text)?.toJS({ maxAliasCount: MAX_ALIASES })
+    return isJson(path) ? EXACT_JSON.parse(text, keepNumber) : openYaml(text)?.toJS({ maxAliasCount: MAX_ALIASES })
   } catch {
     return undefined
   }
+}
+
+/** What Node.js has, and the types of the language do not have yet. */
+interface ExactJson {
+  parse(text: string, revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown
+  rawJSON(text: string): unknown
+  isRawJSON(value: unknown): boolean
+}
+// The functions exist since Node.js 22.
+const EXACT_JSON = JSON as unknown as ExactJson
+
+/** Keeps the text of a number that would be written in another way, such as one of 20 digits, or 1.0. */
+function keepNumber(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? EXACT_JSON.rawJSON(source) : value
 }
 
 /** Splits `$.spec.images[0]['a.b']` into its keys. */
