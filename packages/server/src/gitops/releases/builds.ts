@@ -15,8 +15,6 @@ import type { SeenBuild } from './world.ts'
 
 /** Annotation of a build with JSON that later hooks get. The name is that of public runtimes. */
 const CONTEXT = 'PROMOTION_CONTEXT'
-/** Longest JSON of one build that is handed over. Characters. */
-const MAX_CONTEXT = 20_000
 
 function buildsOf({ builds, steps }: StoredRelease): StoredBuild[] {
   return [...builds, ...steps.flatMap((step) => [...step.builds, ...step.promotions.flatMap((promotion) => promotion.builds)])]
@@ -48,7 +46,7 @@ async function readContext(
 ): Promise<SeenBuild['context']> {
   const on = { account_id: accountId, entity: 'build', entity_id: buildId, kind: 'annotation' } as const
   const row = (await listAnnotations(store.query, on)).find(({ name }) => name === CONTEXT)
-  if (row === undefined || row.value.length > MAX_CONTEXT) return {}
+  if (row === undefined) return {}
   // The annotation is a text with JSON, and the column has JSON of the text.
   const text = parseJson(row.value)
   const value = typeof text === 'string' ? parseJson(text) : undefined

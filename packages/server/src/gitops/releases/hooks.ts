@@ -2,6 +2,9 @@
 import type { StoredBuild } from './stored-release.ts'
 import type { World } from './world.ts'
 
+/** Longest JSON that builds hand to later ones together: it is a variable of their steps. Characters. */
+const MAX_CONTEXT = 20_000
+
 export interface Hook {
   /** Where the build is noted. */
   readonly builds: StoredBuild[]
@@ -39,9 +42,14 @@ function lookAt(wanted: StoredBuild, { builds, context }: World): void {
   const build = wanted.buildId === undefined ? undefined : builds.get(wanted.buildId)
   if (build === undefined) return
   if (build.status === 'success') {
-    wanted.state = 'succeeded'
     // A later value replaces an earlier one.
-    Object.assign(context, build.context)
+    if (JSON.stringify({ ...context, ...build.context }).length <= MAX_CONTEXT) {
+      wanted.state = 'succeeded'
+      Object.assign(context, build.context)
+    } else {
+      wanted.state = 'failed'
+      wanted.message = `The build ${build.id} of the pipeline "${wanted.pipeline}" makes PROMOTION_CONTEXT longer than ${MAX_CONTEXT} characters.`
+    }
   }
   if (build.status !== 'error' && build.status !== 'terminated') return
   wanted.state = 'failed'
