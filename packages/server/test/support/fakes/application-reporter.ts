@@ -1,12 +1,12 @@
 /** A reporter of a GitOps runtime, as the server sees it, and applications as Argo CD has them. */
 import { gzipSync } from 'node:zlib'
+import type { ApiClient } from '@windlass/client'
 import { reporterCalls } from '@windlass/client/reporter'
 import type { EventReporter, EventsAnswer, FullState } from '@windlass/protocol'
 import type { App } from '../../../src/app.ts'
 import { readReport } from '../../../src/gitops/applications/read-events.ts'
 import { takeEventReport } from '../../../src/gitops/applications/take-report.ts'
 import { findGitopsRuntime } from '../../../src/store/runtimes/gitops.ts'
-import type { HttpScene } from '../http-scene.ts'
 
 export const COMMIT = '0123456789abcdef0123456789abcdef01234567'
 /** When the applications of tests were created. */
@@ -104,7 +104,7 @@ export async function report(app: App, body: Sent): Promise<EventsAnswer> {
 }
 
 /** Returns a function that sends reports with a token, compressed. */
-export function openReporter({ nobody }: HttpScene, token: string): (body: Sent) => Promise<EventsAnswer> {
+export function openReporter({ nobody }: { readonly nobody: ApiClient }, token: string): (body: Sent) => Promise<EventsAnswer> {
   const calls = reporterCalls(nobody.withToken(token))
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
   return (body) => calls.events(gzipSync(JSON.stringify(body)), { headers })
