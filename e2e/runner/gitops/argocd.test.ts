@@ -97,7 +97,7 @@ test('an application is synced from Git with the options of its user, and the re
     ",
     ]
   `)
-  await scene.until('shop', (app) => app.status?.health?.status === 'Healthy')
+  await scene.until('shop', ({ status: now }) => now?.health?.status === 'Healthy' && now.sync?.status === 'Synced')
   expect(fixed((await scene.app('get shop')).text)).toMatchInlineSnapshot(`
     "Application:  shop
     Project:  default
@@ -229,11 +229,12 @@ test('objects are shown as a tree with their logs and events, as Argo CD has the
   const { nodes } = (await answer.json()) as { nodes: { kind: string; name: string }[] }
   expect(tree.text.trim().split('\n')).toHaveLength(nodes.length + 1)
   const pod = nodes.find(({ kind }) => kind === 'Pod')?.name ?? ''
-  expect(await scene.app(`logs shop ${scene.target}/${pod}`)).toEqual({ code: 0, text: 'api listens\n' })
-  expect((await scene.app(`events shop Deployment/${scene.target}/api`)).text).toMatch(
-    /ScalingReplicaSet .*Scaled up replica set api-\w+/,
-  )
-  expect((await scene.app('events shop')).text).toContain('OperationCompleted')
+  // A pod is ready before its log is read, and events are written after what they tell of.
+  await expect.poll(() => scene.app(`logs shop ${scene.target}/${pod}`)).toEqual({ code: 0, text: 'api listens\n' })
+  await expect
+    .poll(async () => (await scene.app(`events shop Deployment/${scene.target}/api`)).text)
+    .toMatch(/ScalingReplicaSet .*Scaled up replica set api-\w+/)
+  await expect.poll(async () => (await scene.app('events shop')).text).toContain('OperationCompleted')
 })
 
 test('a rollback applies an earlier deployment, unless Argo CD syncs automatically (O044)', async () => {
