@@ -29,7 +29,7 @@ export async function releaseLoop(app: App): Promise<void> {
   using watch = app.store.watch(RELEASE_TOPIC)
   while (!app.closing.aborted) {
     await attempt(app.log, 'releases', () => advanceReleases(app))
-    await app.clock.sleep(PAUSE_MS)
+    await app.clock.sleep(PAUSE_MS, app.closing).catch(() => undefined)
     await watch.next(LOOK_MS, app.closing)
   }
 }
