@@ -82,7 +82,7 @@ test('an unknown command of a group gets the similar one, or all of the group', 
     /^hint: (.*)$/m.exec((await sandbox.run(words)).stderr)?.[1]
   expect(await hintOf('auth', 'logon')).toBe('Did you mean login?')
   expect(await hintOf('describe', 'pipeline', 'demo/app')).toBe(
-    'Use one of build, delivery, notification, runtimes, application.',
+    'Use one of build, delivery, notification, runtimes, application, product, release.',
   )
   expect(await hintOf('create', 'thing', 'x')).toMatch(/^Use one of step-type, agent, context, /)
   expect(await hintOf('frobnicate')).toBe('See --help.')

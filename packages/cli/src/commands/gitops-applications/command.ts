@@ -1,5 +1,4 @@
 /** Commands for the applications of a GitOps runtime. They call the runtime itself, which asks Argo CD. `get applications` shows what reporters report. */
-import { CASCADES } from '@windlass/protocol'
 import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
 
 const runtime = [{ name: '<runtime>', summary: 'Name of the GitOps runtime' }]
@@ -127,7 +126,11 @@ const operations = [
       'An application that a Git source applies comes back: delete its file in Git instead. With --cascade none the objects stay.',
     arguments: application,
     options: {
-      cascade: oneOf('--cascade <how>', 'What happens to its objects (default: foreground)', CASCADES),
+      cascade: oneOf('--cascade <how>', 'What happens to its objects (default: foreground)', [
+        'foreground',
+        'background',
+        'none',
+      ]),
       yes: flag('-y, --yes', 'Do not ask'),
       ...url,
     },
