@@ -285,7 +285,7 @@ const stepTypes: Kind<StepTypeResource> = {
 
 /** Calls `use` with the named kind, in plural or singular. Throws `usage`. */
 export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
-  switch (name.endsWith('s') ? name : name.endsWith('y') ? `${name.slice(0, -1)}ies` : `${name}s`) {
+  switch (name.endsWith('s') ? name : /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`) {
     case 'pipelines':
       return use(pipelines)
     case 'builds':
