@@ -7,7 +7,7 @@ import { toApprovalItems } from '../../builds/list/list-approvals.ts'
 import { toItems } from '../../builds/list/list-builds.ts'
 import { countShownGitlabJobs, listGitlabJobPage } from '../../gitlab-jobs/show-jobs.ts'
 import type { Actor } from '../../identity/actor.ts'
-import { sumShownApplications } from '../../gitops/applications/show-applications.ts'
+import { sumShownApplications, type ApplicationSums } from '../../gitops/applications/show-applications.ts'
 import { listShownRuntimes } from '../../runtimes/show-runtimes.ts'
 import { countLiveBuilds, countOpenApprovals, findBuilds, listNewestBuilds } from '../../store/builds/lists/account-lists.ts'
 import { listDecidedApprovals, listOpenApprovals } from '../../store/builds/approvals.ts'
@@ -90,7 +90,7 @@ export function openAccountReader(app: App): AccountReader {
   }
   /** Build -> the list form that was sent last, newest last. */
   const builds = new Map<string, { readonly json: string; readonly isLive: boolean; readonly place: Place }>()
-  let applicationsStamp: string | undefined
+  let applicationSums: ApplicationSums | undefined
 
   async function readBuilds(rows: readonly BuildRow[]): Promise<ReadChange[]> {
     const items = await toItems(app, rows, undefined)
@@ -173,13 +173,12 @@ export function openAccountReader(app: App): AccountReader {
   }
 
   /** Says that applications have changed, but not which: there can be thousands of them. Readers read the ones that they show. */
-  async function readApplications(isReported: boolean): Promise<Pick<SharedCounts, 'applications'> & Pick<Read, 'changes'>> {
-    const sums = await sumShownApplications(app)
-    const isChanged = isReported || sums?.stamp !== applicationsStamp
-    applicationsStamp = sums?.stamp
-    if (!isChanged) return { changes: [], applications: sums?.unwell }
+  async function readApplications(isReported: boolean): Promise<ReadChange[]> {
+    const before = applicationSums
+    applicationSums = await sumShownApplications(app)
+    if (!isReported && applicationSums?.stamp === before?.stamp) return []
     const change = { noun: 'applications' } as const
-    return { changes: [{ change, json: JSON.stringify(change), place: undefined }], applications: sums?.unwell }
+    return [{ change, json: JSON.stringify(change), place: undefined }]
   }
 
   async function readGitlabJobs(): Promise<Pick<SharedCounts, 'gitlabJobs'> & Pick<Read, 'changes'>> {
@@ -220,16 +219,18 @@ export function openAccountReader(app: App): AccountReader {
     return [...counts.values()]
   }
 
-  async function finish(changes: ReadChange[], { applications: isReported }: Reported): Promise<Read> {
+  async function finish(changes: ReadChange[]): Promise<Read> {
     const { gitlabJobs, changes: ofGitlab } = await readGitlabJobs()
-    const { applications, changes: ofGitops } = await readApplications(isReported)
-    changes.push(...(await readApprovals()), ...(await readInstallation()), ...ofGitlab, ...ofGitops)
-    return { changes, counts: await readCounts(), shared: { gitlabJobs, applications } }
+    changes.push(...(await readApprovals()), ...(await readInstallation()), ...ofGitlab)
+    return { changes, counts: await readCounts(), shared: { gitlabJobs, applications: applicationSums?.unwell } }
   }
 
   return {
-    readChanged: async (reported) => finish(await readIds([...reported.builds]), reported),
-    readAll: async (reported = { builds: new Set(), applications: false }) => finish(await readDue(reported.builds), reported),
+    // Builds change far more often than applications, which are summed only if one of them was reported.
+    readChanged: async ({ builds: ids, applications }) =>
+      finish([...(await readIds([...ids])), ...(applications ? await readApplications(true) : [])]),
+    readAll: async ({ builds: ids, applications } = { builds: new Set(), applications: false }) =>
+      finish([...(await readDue(ids)), ...(await readApplications(applications))]),
   }
 }
 
