@@ -1,11 +1,12 @@
 /** The filters of the list as chips, and the text that is searched. */
 import { useQuery } from '@tanstack/react-query'
-import { ListFilter, X } from 'lucide-react'
+import { ListFilter } from 'lucide-react'
 import { useRef, useState, type ReactElement } from 'react'
 import { now, useNow } from '../looks/clock.ts'
 import { formatDate, formatHour } from '../looks/time.ts'
 import { Button } from '../parts/button.tsx'
 import filters from '../parts/filters.module.css'
+import { FilterChip } from '../parts/filters.tsx'
 import { Menu } from '../parts/floating/menu.tsx'
 import { useTyped } from '../parts/forms/use-typed.ts'
 import { queries, type CountedBy } from '../server/queries.ts'
@@ -108,17 +109,7 @@ function Chips({ filter, onChange }: FilterBarProps): ReactElement {
   return (
     <>
       {chips.map(({ name, value, dropped }) => (
-        <button
-          key={`${name} ${value}`}
-          type="button"
-          className={filters['chip']}
-          aria-label={`Drop the filter ${name}: ${value}`}
-          onClick={() => onChange(dropped)}
-        >
-          <span>{name}:</span>
-          <bdi className="cut">{value}</bdi>
-          <X size={14} aria-hidden />
-        </button>
+        <FilterChip key={`${name} ${value}`} name={name} value={value} onDrop={() => onChange(dropped)} />
       ))}
     </>
   )

@@ -1,7 +1,7 @@
 /** The filters of the inbox: the outcome as buttons, everything else as chips. */
 import { useQuery } from '@tanstack/react-query'
 import { NO_BUILD_REASONS } from '@windlass/protocol'
-import { ListFilter, X } from 'lucide-react'
+import { ListFilter } from 'lucide-react'
 import { useRef, useState, type FormEvent, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Menu } from '../parts/floating/menu.tsx'
@@ -9,6 +9,7 @@ import { queries } from '../server/queries.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import type { DeliveryFilter, Outcome, TextFilter } from '../url/delivery-filter.ts'
 import filters from '../parts/filters.module.css'
+import { FilterChip, StateButtons, type StateChoice } from '../parts/filters.tsx'
 import styles from './deliveries.module.css'
 import { deliveryQueries } from './queries.ts'
 
@@ -17,13 +18,13 @@ interface FilterBarProps {
   readonly onChange: (filter: DeliveryFilter) => void
 }
 
-const OUTCOME_WORDS: readonly (readonly [Outcome | undefined, string])[] = [
-  [undefined, 'All'],
-  ['built', 'Built'],
-  ['nothing', 'No build'],
-  ['refused', 'Refused'],
-  ['failed', 'Failed'],
-  ['received', 'In progress'],
+const OUTCOMES: readonly StateChoice<Outcome | undefined>[] = [
+  { value: undefined, label: 'All' },
+  { value: 'built', label: 'Built' },
+  { value: 'nothing', label: 'No build' },
+  { value: 'refused', label: 'Refused' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'received', label: 'In progress' },
 ]
 
 const CHIPS: readonly TextFilter[] = ['repo', 'branch', 'webhook', 'pipeline', 'reason']
@@ -36,30 +37,14 @@ export function DeliveryFilterBar({ filter, onChange }: FilterBarProps): ReactEl
   }
   return (
     <div className={filters['filters']}>
-      <div className={filters['states']} role="group" aria-label="Outcome">
-        {OUTCOME_WORDS.map(([value, word]) => (
-          <button
-            key={word}
-            type="button"
-            aria-pressed={outcome === value}
-            onClick={() => onChange(value === undefined ? rest : { ...rest, outcome: value })}
-          >
-            {word}
-          </button>
-        ))}
-      </div>
+      <StateButtons
+        label="Outcome"
+        choices={OUTCOMES}
+        current={outcome}
+        onChoose={(value) => onChange(value === undefined ? rest : { ...rest, outcome: value })}
+      />
       {CHIPS.filter((name) => filter[name] !== undefined).map((name) => (
-        <button
-          key={name}
-          type="button"
-          className={filters['chip']}
-          aria-label={`Drop the filter ${name}: ${filter[name]}`}
-          onClick={() => drop(name)}
-        >
-          <span>{name}:</span>
-          <bdi className="cut">{filter[name]}</bdi>
-          <X size={14} aria-hidden />
-        </button>
+        <FilterChip key={name} name={name} value={filter[name] ?? ''} onDrop={() => drop(name)} />
       ))}
       <AddFilter filter={filter} onChange={onChange} />
       <RepoField key={filter.repo} filter={filter} onChange={onChange} />

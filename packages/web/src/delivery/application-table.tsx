@@ -3,6 +3,8 @@ import type { Application } from '@windlass/protocol'
 import type { ReactElement, ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Status } from '../looks/status.tsx'
+import cells from '../parts/cells.module.css'
+import { Narrow } from '../parts/cells.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { paths } from '../url/paths.ts'
@@ -17,14 +19,7 @@ interface ApplicationTableProps extends FilterProps {
 
 export function ApplicationTable({ items, filter, onChange }: ApplicationTableProps): ReactElement {
   const narrow = (name: NameFilter, value: string): ReactNode => (
-    <button
-      type="button"
-      className={styles['narrow']}
-      aria-label={`Show only the ${name} ${value}`}
-      onClick={() => onChange({ ...filter, [name]: value })}
-    >
-      <bdi>{value}</bdi>
-    </button>
+    <Narrow name={name} value={value} onNarrow={() => onChange({ ...filter, [name]: value })} />
   )
   return (
     <Table
@@ -35,24 +30,24 @@ export function ApplicationTable({ items, filter, onChange }: ApplicationTablePr
         {
           head: 'Application',
           cell: (application) => (
-            <span className={styles['pair']}>
+            <span className={cells['pair']}>
               <Link href={paths.application(application)}>
                 <bdi>{application.name}</bdi>
               </Link>
-              <span className={styles['more']}>{narrow('project', application.project)}</span>
+              <span className={cells['more']}>{narrow('project', application.project)}</span>
             </span>
           ),
         },
         { head: 'Health', cell: HealthCell },
         { head: 'Sync', cell: SyncCell },
-        { head: 'Why', cell: ({ why }) => <bdi className={styles['why']}>{why ?? ''}</bdi> },
+        { head: 'Why', cell: ({ why }) => <bdi className={cells['why']}>{why ?? ''}</bdi> },
         { head: 'Source', cell: SourceCell },
         {
           head: 'Runtime',
           cell: (application) => (
-            <span className={styles['pair']}>
+            <span className={cells['pair']}>
               {narrow('runtime', application.runtime)}
-              <bdi className={styles['more']}>{describeDestination(application)}</bdi>
+              <bdi className={cells['more']}>{describeDestination(application)}</bdi>
             </span>
           ),
         },
@@ -63,9 +58,9 @@ export function ApplicationTable({ items, filter, onChange }: ApplicationTablePr
 
 function HealthCell({ health, since, isDeleting }: Application): ReactElement {
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <Status look={lookOfHealth(health)} />
-      <span className={styles['more']}>
+      <span className={cells['more']}>
         {isDeleting ? 'being deleted, ' : ''}
         <When at={since} />
       </span>
@@ -75,9 +70,9 @@ function HealthCell({ health, since, isDeleting }: Application): ReactElement {
 
 function SyncCell({ sync, operation, isAutomatic }: Application): ReactElement {
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <Status look={lookOfSync(sync)} />
-      <span className={styles['more']}>
+      <span className={cells['more']}>
         {operation === undefined || operation.phase === 'succeeded'
           ? isAutomatic
             ? 'automatic'
@@ -94,9 +89,9 @@ function SourceCell({ sources, revisions }: Application): ReactElement | null {
   const more = sources.length > 1 ? ` and ${sources.length - 1} more` : ''
   const [revision] = revisions
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <bdi className={styles['source']}>{describeSource(source) + more}</bdi>
-      <bdi className={styles['more']}>
+      <bdi className={cells['more']}>
         {[source.revision, revision === undefined ? undefined : shortRevision(revision)].filter(Boolean).join(' at ')}
       </bdi>
     </span>

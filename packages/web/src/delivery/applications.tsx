@@ -1,13 +1,13 @@
 /** The applications of all GitOps runtimes: their health and whether they are what Git says. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { APPLICATION_HEALTHS, APPLICATION_SORTS, type ApplicationSort } from '@windlass/protocol'
-import { X } from 'lucide-react'
 import { useRef, useState, type FormEvent, type ReactElement } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import filters from '../parts/filters.module.css'
+import { FilterChip, StateButtons } from '../parts/filters.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -37,23 +37,22 @@ export function Applications(): ReactElement {
   )
 }
 
+const HEALTHS = [undefined, ...APPLICATION_HEALTHS].map((value) => ({
+  value,
+  label: value === undefined ? 'All' : lookOfHealth(value).word,
+}))
+
 function FilterBar({ filter, onChange }: FilterProps): ReactElement {
   const { health: current, ...rest } = filter
   const { sync, ...synced } = filter
   return (
     <div className={filters['filters']}>
-      <div className={filters['states']} role="group" aria-label="Health">
-        {[undefined, ...APPLICATION_HEALTHS].map((health) => (
-          <button
-            key={health ?? ''}
-            type="button"
-            aria-pressed={current === health}
-            onClick={() => onChange(health === undefined ? rest : { ...rest, health })}
-          >
-            {health === undefined ? 'All' : lookOfHealth(health).word}
-          </button>
-        ))}
-      </div>
+      <StateButtons
+        label="Health"
+        choices={HEALTHS}
+        current={current}
+        onChoose={(health) => onChange(health === undefined ? rest : { ...rest, health })}
+      />
       <div className={filters['states']} role="group" aria-label="Sync">
         <button
           type="button"
@@ -65,21 +64,7 @@ function FilterBar({ filter, onChange }: FilterProps): ReactElement {
       </div>
       {NAME_FILTERS.map((name) => {
         const { [name]: value, ...others } = filter
-        return (
-          value !== undefined && (
-            <button
-              key={name}
-              type="button"
-              className={filters['chip']}
-              aria-label={`Drop the filter ${name}: ${value}`}
-              onClick={() => onChange(others)}
-            >
-              <span>{name}:</span>
-              <bdi className="cut">{value}</bdi>
-              <X size={14} aria-hidden />
-            </button>
-          )
-        )
+        return value !== undefined && <FilterChip key={name} name={name} value={value} onDrop={() => onChange(others)} />
       })}
       <SortField filter={filter} onChange={onChange} />
       <NameField key={filter.q} filter={filter} onChange={onChange} />

@@ -5,8 +5,8 @@ import type { ReactElement } from 'react'
 import { Status } from '../looks/status.tsx'
 import { Empty } from '../parts/empty.tsx'
 import layout from '../parts/layout.module.css'
+import cells from '../parts/cells.module.css'
 import { Table } from '../parts/table.tsx'
-import styles from './delivery.module.css'
 import { lookOfHealth, lookOfSync } from './states.ts'
 
 interface ResourceTableProps {
@@ -27,18 +27,18 @@ export function ResourceTable({ resources, count }: ResourceTableProps): ReactEl
           {
             head: 'Kind',
             cell: ({ group, kind, isHook }) => (
-              <span className={styles['pair']}>
+              <span className={cells['pair']}>
                 <bdi>{kind}</bdi>
-                <bdi className={styles['more']}>{[group, isHook === true ? 'hook' : undefined].filter(Boolean).join(', ')}</bdi>
+                <bdi className={cells['more']}>{[group, isHook === true ? 'hook' : undefined].filter(Boolean).join(', ')}</bdi>
               </span>
             ),
           },
           {
             head: 'Name',
             cell: ({ name, namespace }) => (
-              <span className={styles['pair']}>
+              <span className={cells['pair']}>
                 <bdi>{name}</bdi>
-                <bdi className={styles['more']}>{namespace ?? ''}</bdi>
+                <bdi className={cells['more']}>{namespace ?? ''}</bdi>
               </span>
             ),
           },
@@ -47,7 +47,7 @@ export function ResourceTable({ resources, count }: ResourceTableProps): ReactEl
           {
             head: 'Message',
             cell: ({ message, isExtra }) => (
-              <bdi className={styles['why']}>
+              <bdi className={cells['why']}>
                 {[message, isExtra === true ? 'Not in the source anymore: a sync with pruning deletes it.' : undefined]
                   .filter(Boolean)
                   .join(' ')}

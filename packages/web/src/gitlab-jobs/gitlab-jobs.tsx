@@ -2,7 +2,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { plural } from '@windlass/plan'
 import { GITLAB_JOB_STATES, type GitlabManager } from '@windlass/protocol'
-import { X } from 'lucide-react'
 import type { ReactElement } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { useNow } from '../looks/clock.ts'
@@ -12,6 +11,7 @@ import { Button } from '../parts/button.tsx'
 import { Command } from '../parts/copy.tsx'
 import { Empty } from '../parts/empty.tsx'
 import filters from '../parts/filters.module.css'
+import { FilterChip, StateButtons } from '../parts/filters.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -51,39 +51,24 @@ interface FilterProps {
   readonly onChange: (filter: GitlabFilter) => void
 }
 
+const STATES = [undefined, ...GITLAB_JOB_STATES].map((value) => ({
+  value,
+  label: value === undefined ? 'All' : lookOfGitlabJob(value).word,
+}))
+
 function FilterBar({ filter, onChange }: FilterProps): ReactElement {
   const { state: current, ...rest } = filter
   return (
     <div className={filters['filters']}>
-      <div className={filters['states']} role="group" aria-label="State">
-        {[undefined, ...GITLAB_JOB_STATES].map((state) => (
-          <button
-            key={state ?? ''}
-            type="button"
-            aria-pressed={current === state}
-            onClick={() => onChange(state === undefined ? rest : { ...rest, state })}
-          >
-            {state === undefined ? 'All' : lookOfGitlabJob(state).word}
-          </button>
-        ))}
-      </div>
+      <StateButtons
+        label="State"
+        choices={STATES}
+        current={current}
+        onChoose={(state) => onChange(state === undefined ? rest : { ...rest, state })}
+      />
       {(['runner', 'project'] as const).map((name) => {
         const { [name]: value, ...others } = filter
-        return (
-          value !== undefined && (
-            <button
-              key={name}
-              type="button"
-              className={filters['chip']}
-              aria-label={`Drop the filter ${name}: ${value}`}
-              onClick={() => onChange(others)}
-            >
-              <span>{name}:</span>
-              <bdi className="cut">{value}</bdi>
-              <X size={14} aria-hidden />
-            </button>
-          )
-        )
+        return value !== undefined && <FilterChip key={name} name={name} value={value} onDrop={() => onChange(others)} />
       })}
     </div>
   )

@@ -6,10 +6,11 @@ import { useTime } from '../looks/clock.ts'
 import { lookOfGitlabJob } from '../looks/states.ts'
 import { Status } from '../looks/status.tsx'
 import { formatExact, formatSpan } from '../looks/time.ts'
+import cells from '../parts/cells.module.css'
+import { Narrow } from '../parts/cells.tsx'
 import { Table } from '../parts/table.tsx'
 import { Tooltip } from '../parts/floating/tooltip.tsx'
 import { When } from '../parts/when.tsx'
-import styles from './gitlab-jobs.module.css'
 import type { GitlabFilter } from './queries.ts'
 
 interface JobTableProps {
@@ -20,16 +21,7 @@ interface JobTableProps {
 
 export function JobTable({ items, filter, onChange }: JobTableProps): ReactElement {
   const narrow = (name: 'runner' | 'project', value: string): ReactNode =>
-    value === '' ? null : (
-      <button
-        type="button"
-        className={styles['narrow']}
-        aria-label={`Show only the ${name} ${value}`}
-        onClick={() => onChange({ ...filter, [name]: value })}
-      >
-        <bdi>{value}</bdi>
-      </button>
-    )
+    value === '' ? null : <Narrow name={name} value={value} onNarrow={() => onChange({ ...filter, [name]: value })} />
   return (
     <Table
       caption="Jobs"
@@ -41,20 +33,20 @@ export function JobTable({ items, filter, onChange }: JobTableProps): ReactEleme
         {
           head: 'Project',
           cell: ({ project, ref }) => (
-            <span className={styles['pair']}>
+            <span className={cells['pair']}>
               {narrow('project', project)}
-              {ref !== '' && <bdi className={styles['more']}>{ref}</bdi>}
+              {ref !== '' && <bdi className={cells['more']}>{ref}</bdi>}
             </span>
           ),
         },
-        { head: 'Why', cell: ({ message }) => <bdi className={styles['why']}>{message ?? ''}</bdi> },
+        { head: 'Why', cell: ({ message }) => <bdi className={cells['why']}>{message ?? ''}</bdi> },
         { head: 'Pod', cell: PodCell },
         {
           head: 'Runner',
           cell: ({ runner, host }) => (
-            <span className={styles['pair']}>
+            <span className={cells['pair']}>
               {narrow('runner', runner)}
-              <bdi className={styles['more']}>{host}</bdi>
+              <bdi className={cells['more']}>{host}</bdi>
             </span>
           ),
         },
@@ -67,12 +59,12 @@ export function JobTable({ items, filter, onChange }: JobTableProps): ReactEleme
 
 function StateCell({ state, since, endedAt, reason }: GitlabJob): ReactElement {
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <Status look={lookOfGitlabJob(state)} />
-      <span className={styles['more']}>
+      <span className={cells['more']}>
         {isLive(state) ? <For since={since} /> : <Since state={state} since={endedAt ?? since} />}
       </span>
-      {reason !== undefined && <bdi className={styles['more']}>{reason}</bdi>}
+      {reason !== undefined && <bdi className={cells['more']}>{reason}</bdi>}
     </span>
   )
 }
@@ -104,7 +96,7 @@ function Since({ state, since }: Pick<GitlabJob, 'state' | 'since'>): ReactEleme
 function JobCell({ url, name, number, stage }: GitlabJob): ReactElement {
   const label = name === '' ? `#${number}` : name
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       {url === undefined ? (
         <bdi>{label}</bdi>
       ) : (
@@ -112,7 +104,7 @@ function JobCell({ url, name, number, stage }: GitlabJob): ReactElement {
           <bdi>{label}</bdi> <ExternalLink size={12} role="img" aria-label="at GitLab" />
         </a>
       )}
-      <bdi className={styles['more']}>
+      <bdi className={cells['more']}>
         #{number} {stage}
       </bdi>
     </span>
@@ -122,11 +114,11 @@ function JobCell({ url, name, number, stage }: GitlabJob): ReactElement {
 function PodCell({ pod, namespace }: GitlabJob): ReactElement | null {
   if (pod === undefined) return null
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <bdi>
         <code>{pod}</code>
       </bdi>
-      <bdi className={styles['more']}>{namespace ?? ''}</bdi>
+      <bdi className={cells['more']}>{namespace ?? ''}</bdi>
     </span>
   )
 }
@@ -136,5 +128,5 @@ function TimeCell({ state, since, startedAt, endedAt }: GitlabJob): ReactElement
   const hasEnded = startedAt !== undefined && endedAt !== undefined
   const span = useTime((now) => formatSpan(Math.max(0, hasEnded ? endedAt - startedAt : now - since)))
   if (!hasEnded && state !== 'running') return null
-  return <span className={styles['pair']}>{span}</span>
+  return <span className={cells['pair']}>{span}</span>
 }

@@ -10,6 +10,7 @@ import { Command } from '../../parts/copy.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Menu } from '../../parts/floating/menu.tsx'
 import layout from '../../parts/layout.module.css'
+import cells from '../../parts/cells.module.css'
 import { Loading } from '../../parts/loading.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { sh } from '../../parts/shell.ts'
@@ -127,7 +128,7 @@ function Environment({ place }: { readonly place: ProductPlace }): ReactElement 
     <li>
       <h3>
         <bdi>{place.environment}</bdi>
-        {place.kind === 'PROD' && <span className={styles['more']}> production</span>}
+        {place.kind === 'PROD' && <span className={cells['more']}> production</span>}
       </h3>
       <p className={styles['version']}>
         <bdi>{place.version ?? (place.applications.length > 1 ? 'versions differ, or are not known' : 'version not known')}</bdi>
@@ -151,14 +152,14 @@ function ApplicationLine({ application }: { readonly application: ProductApplica
       <Link href={paths.application(application)}>
         <bdi>{name}</bdi>
       </Link>{' '}
-      <bdi className={styles['more']}>
+      <bdi className={cells['more']}>
         {[version, revision === undefined ? undefined : shortRevision(revision)].filter(Boolean).join(' at ')}
       </bdi>
       <span className={styles['states']}>
         <Status look={lookOfHealth(health)} />
         <Status look={lookOfSync(sync)} />
       </span>
-      {why !== undefined && <bdi className={styles['why']}>{why}</bdi>}
+      {why !== undefined && <bdi className={cells['why']}>{why}</bdi>}
     </li>
   )
 }

@@ -7,13 +7,13 @@ import { Status } from '../../looks/status.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import layout from '../../parts/layout.module.css'
+import cells from '../../parts/cells.module.css'
 import { Loading } from '../../parts/loading.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { Table, type Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { Page } from '../../shell/page.tsx'
 import { paths } from '../../url/paths.ts'
-import styles from '../delivery.module.css'
 import { DeliveryTabs } from '../delivery-tabs.tsx'
 import { deliveryQueries } from '../queries.ts'
 import { lookOfHealth, lookOfRelease, lookOfSync } from '../states.ts'
@@ -49,11 +49,11 @@ function columnsOf(environments: readonly Environment[]): Column<Product>[] {
     {
       head: 'Product',
       cell: ({ name, description }) => (
-        <span className={styles['pair']}>
+        <span className={cells['pair']}>
           <Link href={paths.product(name)}>
             <bdi>{name}</bdi>
           </Link>
-          <bdi className={styles['more']}>{description ?? ''}</bdi>
+          <bdi className={cells['more']}>{description ?? ''}</bdi>
         </span>
       ),
     },
@@ -69,17 +69,17 @@ function Place({ product, environment }: { readonly product: Product; readonly e
   const place = product.environments.find((one) => one.environment === environment)
   if (place === undefined) return null
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <bdi>{place.version ?? 'version not known'}</bdi>
-      <span className={styles['more']}>
+      <span className={cells['more']}>
         <Status look={lookOfHealth(place.health)} />
       </span>
       {place.sync !== 'synced' && (
-        <span className={styles['more']}>
+        <span className={cells['more']}>
           <Status look={lookOfSync(place.sync)} />
         </span>
       )}
-      {place.releaseId !== undefined && <span className={styles['more']}>a release changes it</span>}
+      {place.releaseId !== undefined && <span className={cells['more']}>a release changes it</span>}
     </span>
   )
 }
@@ -87,9 +87,9 @@ function Place({ product, environment }: { readonly product: Product; readonly e
 function LastRelease({ release }: Product): ReactElement | null {
   if (release === undefined) return null
   return (
-    <span className={styles['pair']}>
+    <span className={cells['pair']}>
       <Status look={lookOfRelease(release.status)} />
-      <span className={styles['more']}>
+      <span className={cells['more']}>
         #{release.number} {release.version ?? ''} <When at={release.createdAt} />
       </span>
     </span>

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Question } from '../../parts/forms/question.tsx'
 import layout from '../../parts/layout.module.css'
+import cells from '../../parts/cells.module.css'
 import { Loading } from '../../parts/loading.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { When } from '../../parts/when.tsx'
@@ -51,7 +52,7 @@ function ReleaseItem({ release }: { readonly release: Release }): ReactElement {
         <Status look={lookOfRelease(status)} />
         <strong>#{number}</strong>
         {version !== undefined && <bdi>{version}</bdi>}
-        <span className={styles['more']}>
+        <span className={cells['more']}>
           from <bdi>{from}</bdi>
           {flow !== undefined && (
             <>
@@ -84,9 +85,9 @@ function Step({ step }: { readonly step: ReleaseStep }): ReactElement {
       <div className={styles['head']}>
         <StatusMark look={lookOfStep(state)} beside />
         <bdi>{environment}</bdi>
-        <span className={styles['more']}>{lookOfStep(state).word}</span>
+        <span className={cells['more']}>{lookOfStep(state).word}</span>
       </div>
-      {why !== undefined && promotions.every((promotion) => promotion.why !== why) && <bdi className={styles['why']}>{why}</bdi>}
+      {why !== undefined && promotions.every((promotion) => promotion.why !== why) && <bdi className={cells['why']}>{why}</bdi>}
       {promotions.map((promotion) => (
         <PromotionLine key={promotion.application} promotion={promotion} />
       ))}
@@ -102,9 +103,9 @@ function PromotionLine({ promotion }: { readonly promotion: Promotion }): ReactE
       <Link href={paths.application({ runtime, namespace, name })}>
         <bdi>{name}</bdi>
       </Link>{' '}
-      <span className={styles['more']}>{lookOfStep(state).word}</span>{' '}
+      <span className={cells['more']}>{lookOfStep(state).word}</span>{' '}
       {revision !== undefined && (
-        <bdi className={styles['more']}>
+        <bdi className={cells['more']}>
           {isNew === false ? 'was at' : 'commit'} {shortRevision(revision)}
         </bdi>
       )}{' '}
@@ -118,7 +119,7 @@ function PromotionLine({ promotion }: { readonly promotion: Promotion }): ReactE
               </Link>,
             ],
       )}
-      {why !== undefined && <bdi className={styles['why']}>{why}</bdi>}
+      {why !== undefined && <bdi className={cells['why']}>{why}</bdi>}
     </div>
   )
 }
