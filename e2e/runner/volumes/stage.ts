@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubeObject } from '@windlass/kube'
-import { toVolume, type Volume } from '@windlass/volumes'
+import { NOTE, toVolume, type Volume } from '@windlass/volumes'
 import { z } from 'zod'
 import { writeKubeconfig } from '../../support/account.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
@@ -50,7 +50,10 @@ export interface Stage extends AsyncDisposable {
   ): Promise<void>
   /** Creates a claim as the server renders it. */
   claim(options: ClaimOptions): Promise<void>
-  /** Returns the volume of a claim once that is there and bound. */
+  /**
+   * Returns the volume of a claim once that is there and bound, and its disk belongs to the pool. A disk whose claim ends before that is
+   * removed, not kept.
+   */
   bound(name: string): Promise<Volume>
   /** Returns the names of the volumes of claims once all are bound. One call asks for all: a poll for each would take the processor from the provisioner. */
   allBound(names: readonly string[]): Promise<string[]>
@@ -133,7 +136,9 @@ export async function openStage({ namespace, env = {}, isThere = false }: StageO
     bound: (name) =>
       eventually(`the claim ${name} is bound`, async () => {
         const claim = await claimOf(name)
-        return claim?.status.phase === 'Bound' && claim.spec.volumeName !== undefined ? volume(claim.spec.volumeName) : undefined
+        if (claim?.status.phase !== 'Bound' || claim.spec.volumeName === undefined) return undefined
+        const found = await volume(claim.spec.volumeName)
+        return found?.metadata.annotations[NOTE.unconfirmed] === undefined ? found : undefined
       }).catch(orWithLog),
     allBound: (names) =>
       eventually('all claims are bound', async () => {
