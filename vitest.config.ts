@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { GROUPS } from './scripts/testing/groups.ts'
 
 /**
- * One project per group of tests; `scripts/test` prepares the parts of each. No test is tried twice, unless it names its own reason:
+ * One project per group of tests; `scripts/test` prepares the parts of each. Vitest tries no test twice, unless it names its own reason:
  * `test('…', { retry: 1 }, …)` below a comment that says what of the kernel or of a fake cloud is to blame. In the groups `chaos` and `drills` a
  * second try is still a failure (`scripts/testing/outcome.ts`).
  */

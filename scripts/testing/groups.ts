@@ -69,6 +69,8 @@ export interface Group {
   readonly isOnLoopback?: boolean
   /** Time limit of one test; milliseconds. The default is ten minutes: it ends a test that hangs, whatever the load of the machine. */
   readonly timeoutMs?: number
+  /** True if it looks for races: a single failure counts, because a second try that passes proves nothing. False by default. */
+  readonly isJudgedOnce?: boolean
 }
 
 const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'image:tools']
@@ -143,6 +145,7 @@ export const GROUPS: readonly Group[] = [
     parts: [...CLUSTER, 'image:gitlab-helper', 'postgres'],
     after: ['runner', 'cluster', 'gitlab', 'argocd'],
     mostlyWaits: true,
+    isJudgedOnce: true,
   },
   {
     name: 'http',
@@ -187,6 +190,7 @@ export const GROUPS: readonly Group[] = [
     nice: -10,
     // A drill continues until its faults have hit, which takes minutes on a busy machine.
     timeoutMs: 1_800_000,
+    isJudgedOnce: true,
   },
   {
     name: 'builds',
@@ -242,3 +246,7 @@ export const GROUPS: readonly Group[] = [
   },
   { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },
 ]
+
+export const JUDGED_ONCE: ReadonlySet<string> = new Set(
+  GROUPS.filter((group) => group.isJudgedOnce === true).map(({ name }) => name),
+)

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { runAgain } from './again.ts'
 import { GROUPS, type Group } from './groups.ts'
 import { type Job, runLanes } from './lanes.ts'
 import { awaitNothingLeft, lookAround, removeBuilderCache } from './left-behind.ts'
@@ -57,8 +58,8 @@ function processorSeconds(): { busy: number; all: number } {
 /** Runs the command that follows in a network namespace of its own. */
 const ON_LOOPBACK = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 
-/** Returns the command of a group and the path of its report. */
-function commandOf(group: Group, folder: string): string[] {
+/** Returns the command of a group, whose report is `<folder>/<group>.json`; with `files` that of these files. */
+function commandOf(group: Group, folder: string, files: readonly string[] = []): string[] {
   if (group.name === 'demo') return ['scripts/demo']
   if (group.name === 'check')
     return [
@@ -75,7 +76,14 @@ function commandOf(group: Group, folder: string): string[] {
     ]
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
   const vitest = [node, 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
-  return [...(group.isOnLoopback === true ? ON_LOOPBACK : []), ...vitest, '--reporter=default', '--reporter=json', report]
+  return [
+    ...(group.isOnLoopback === true ? ON_LOOPBACK : []),
+    ...vitest,
+    '--reporter=default',
+    '--reporter=json',
+    report,
+    ...files,
+  ]
 }
 
 function outcomeOf(group: Group, code: number, folder: string): Outcome {
@@ -98,6 +106,21 @@ async function runGroup(group: Group, preparation: Preparation, folder: string):
   // One write, so that the output of two groups does not mix.
   console.log(`\n== ${group.name} (${seconds.toFixed(0)} s)\n${readText(log).trimEnd()}`)
   return { name: group.name, outcome: outcomeOf(group, code, folder), seconds, cpuSeconds }
+}
+
+/** Runs files of a group alone. */
+async function runFiles(group: Group, files: readonly string[], preparation: Preparation): Promise<Outcome> {
+  const { env } = await preparation.ready(group.parts)
+  const folder = mkdtempSync(join(state, 'again.'))
+  const log = join(folder, `${group.name}.log`)
+  console.log(`-- ${group.name} begins again: ${files.join(' ')}`)
+  try {
+    const { code, seconds } = await run(commandOf(group, folder, files), { log, env: environmentOf(env) })
+    console.log(`\n== ${group.name} again (${seconds.toFixed(0)} s)\n${readText(log).trimEnd()}`)
+    return outcomeOf(group, code, folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** References of images go into one variable, which `e2e/support/images.ts` reads; other variables are what programs know. */
@@ -174,12 +197,17 @@ async function main(args: readonly string[]): Promise<void> {
       mostlyWaits: group.mostlyWaits === true,
     }))
     await runLanes(jobs, LANES)
-    if (parts.includes('docker')) results.push(await nothingLeft(before, look))
+    const again = await runAgain(results, (name, files) => {
+      const group = groups.find((one) => one.name === name)
+      if (group === undefined) throw new Error(`no group is named ${name}`)
+      return runFiles(group, files, preparation)
+    })
+    if (parts.includes('docker')) again.push(await nothingLeft(before, look))
     const isWhole = groups.length === GROUPS.length && !args.includes('--long')
     const seconds = Date.now() / 1_000 - began
     const { busy, all } = processorSeconds()
     const busyShare = (busy - processors.busy) / (all - processors.all)
-    conclude({ groups: results, seconds, busyShare, wasBare: preparation.wasBare(), isWhole })
+    conclude({ groups: again, seconds, busyShare, wasBare: preparation.wasBare(), isWhole })
   } finally {
     leave()
   }
@@ -193,7 +221,7 @@ async function nothingLeft(before: ReadonlySet<string>, look: () => Promise<Set<
   const left = await awaitNothingLeft(before, look, images)
   const failures =
     left.length === 0 ? [] : [`nothing-left-behind: this came with the run and is there still\n    ${left.join('\n    ')}`]
-  const outcome = { passed: left.length === 0 ? 1 : 0, failures, skips: [], repeats: [], files: [] }
+  const outcome = { passed: left.length === 0 ? 1 : 0, failures, skips: [], repeats: [], unsteady: [], files: [] }
   return { name: 'nothing-left-behind', outcome, seconds: (performance.now() - from) / 1_000, cpuSeconds: 0 }
 }
 

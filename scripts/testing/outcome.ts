@@ -1,6 +1,7 @@
 /** Reads the results of a run from its folder: JSON reports of vitest, exit codes, and the lines of the quick checks. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { JUDGED_ONCE } from './groups.ts'
 import { retriesOf } from './retries.ts'
 
 const Report = z.object({
@@ -29,16 +30,21 @@ export interface Outcome {
   skips: string[]
   /** Tests that passed at their second try and have a reason for the retry. */
   repeats: string[]
-  /** Seconds of each test file. */
-  files: { name: string; seconds: number }[]
+  /** Tests that failed beside others and passed when their files ran alone, with their failures. */
+  unsteady: string[]
+  files: TestFile[]
 }
 
-/** Groups that look for races. A single failure counts, because a passing retry proves nothing. */
-const JUDGED_ONCE: ReadonlySet<string> = new Set(['chaos', 'drills'])
+export interface TestFile {
+  readonly name: string
+  readonly seconds: number
+  readonly passed: number
+  readonly failures: number
+}
 
 /** Reads one group. A group that crashed, or exited with an error although its tests passed, counts as one more failure. */
 export function readGroup(group: string, code: number, report: string | undefined, readSource = read): Outcome {
-  const outcome: Outcome = { passed: 0, failures: [], skips: [], repeats: [], files: [] }
+  const outcome: Outcome = { passed: 0, failures: [], skips: [], repeats: [], unsteady: [], files: [] }
   if (report === undefined) {
     if (code === 0) outcome.passed = 1
     else outcome.failures.push(`${group}: ended with exit code ${code}, see above`)
@@ -46,7 +52,7 @@ export function readGroup(group: string, code: number, report: string | undefine
   }
   const mayRepeat = !JUDGED_ONCE.has(group)
   for (const file of Report.parse(JSON.parse(report)).testResults) {
-    outcome.files.push({ name: file.name, seconds: (file.endTime - file.startTime) / 1_000 })
+    const before = { passed: outcome.passed, failures: outcome.failures.length }
     for (const test of file.assertionResults) {
       const name = `${group}: ${test.fullName}`
       const [message] = test.failureMessages ?? []
@@ -65,6 +71,12 @@ export function readGroup(group: string, code: number, report: string | undefine
     }
     const shown = file.assertionResults.some(({ status }) => status === 'failed')
     if (file.status === 'failed' && !shown) outcome.failures.push(`${group}: ${file.name}\n${firstLines(file.message)}`)
+    outcome.files.push({
+      name: file.name,
+      seconds: (file.endTime - file.startTime) / 1_000,
+      passed: outcome.passed - before.passed,
+      failures: outcome.failures.length - before.failures,
+    })
   }
   const isEmpty = outcome.passed + outcome.failures.length + outcome.skips.length === 0
   if (outcome.failures.length === 0 && (code !== 0 || isEmpty))
@@ -89,7 +101,7 @@ export function readChecks(log: string): Outcome {
   const failures = [...log.matchAll(/^FAIL (.*?)(?: \([\d.]+ s\))?$/gm)].map((match) => `check: ${match[1]}, see above`)
   const passed = [...log.matchAll(/^ok +/gm)].length
   if (passed + failures.length === 0) failures.push('check: did not run, see above')
-  return { passed, failures, skips: [], repeats: [], files: [] }
+  return { passed, failures, skips: [], repeats: [], unsteady: [], files: [] }
 }
 
 /** The first lines of a message, without frames of the test runner. */

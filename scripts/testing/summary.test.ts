@@ -10,6 +10,7 @@ const outcome = (more: Partial<Outcome> = {}): Outcome => ({
   failures: [],
   skips: [],
   repeats: [],
+  unsteady: [],
   files: [],
   ...more,
 })
@@ -31,6 +32,12 @@ const run = (seconds: number, more: Partial<RunResult> = {}): RunResult => ({
 test('the last line counts passes and failures, and skips if there are any', () => {
   expect(lastLine([group('unit', 1), group('http', 1)])).toBe('4 passed, 0 failed')
   expect(lastLine([group('unit', 1, { failures: ['x'], skips: ['y'] })])).toBe('2 passed, 1 failed, 1 skipped')
+  expect(lastLine([group('unit', 1, { unsteady: ['x'] })])).toBe('2 passed, 0 failed, 1 unsteady')
+})
+
+test('lists unsteady tests with their failures', () => {
+  const lines = describe(run(1, { groups: [group('http', 1, { unsteady: ['http: one\n    refused'] })] }), budgets, '/root')
+  expect(lines).toContain('UNSTEADY, passed alone: http: one\n    refused')
 })
 
 const over = (result: RunResult): string[] => describe(result, budgets, '/root').filter((line) => line.startsWith('OVER BUDGET'))
@@ -48,7 +55,12 @@ test('reports a run over its total budget, which is larger if programs were comp
 })
 
 test('lists the fifteen slowest files, slowest first', () => {
-  const files = Array.from({ length: 20 }, (_, index) => ({ name: `/root/packages/${index}.test.ts`, seconds: index }))
+  const files = Array.from({ length: 20 }, (_, index) => ({
+    name: `/root/packages/${index}.test.ts`,
+    seconds: index,
+    passed: 1,
+    failures: 0,
+  }))
   const lines = describe(run(1, { groups: [group('unit', 1, { files })] }), budgets, '/root').filter((line) =>
     line.includes('.test.ts'),
   )

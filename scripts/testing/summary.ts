@@ -42,6 +42,7 @@ export function describe(run: RunResult, budgets: Budgets, root: string): string
     ...outcomes.flatMap(({ failures }) => failures.map((failure) => `FAILED ${failure}`)),
     ...outcomes.flatMap(({ skips }) => skips.map((skip) => `SKIPPED ${skip}`)),
     ...outcomes.flatMap(({ repeats }) => repeats.map((repeat) => `AT THE SECOND TRY ${repeat}`)),
+    ...outcomes.flatMap(({ unsteady }) => unsteady.map((test) => `UNSTEADY, passed alone: ${test}`)),
     ...run.groups.flatMap(({ name, seconds }) => overBudget(name, seconds, budgets.groups[name])),
     ...(run.isWhole ? overBudget('the run', run.seconds, wholeBudget(run, budgets)) : []),
   ]
@@ -52,7 +53,8 @@ export function lastLine(groups: readonly GroupResult[]): string {
   const sum = (count: (outcome: Outcome) => number): number => groups.reduce((total, { outcome }) => total + count(outcome), 0)
   const skipped = sum(({ skips }) => skips.length)
   const line = `${sum(({ passed }) => passed)} passed, ${sum(({ failures }) => failures.length)} failed`
-  return skipped === 0 ? line : `${line}, ${skipped} skipped`
+  const unsteady = sum((outcome) => outcome.unsteady.length)
+  return `${line}${skipped === 0 ? '' : `, ${skipped} skipped`}${unsteady === 0 ? '' : `, ${unsteady} unsteady`}`
 }
 
 const wholeBudget = ({ wasBare }: RunResult, { total }: Budgets): number => (wasBare ? total.bare : total.warm)
