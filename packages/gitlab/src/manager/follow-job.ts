@@ -12,6 +12,7 @@ import type { JobRecord, Note } from './records/job-record.ts'
 import { readJobLog } from './pods/log-reader.ts'
 import { podState, type PodState } from './pods/pod-state.ts'
 import { forwardServiceLogs } from './pods/service-logs.ts'
+import type { PodStarts } from './pods/pod-starts.ts'
 import { PodTries } from './pods/pod-tries.ts'
 import { readPod, type PodChange, type PodWatch } from './pods/pod-watch.ts'
 import { endLine, failureText, jobEnd, openTraceWriter, type TraceWriter } from './trace-writer.ts'
@@ -25,6 +26,7 @@ export interface FollowOptions {
   readonly kube: Kube
   readonly coordinator: Pick<Coordinator, 'patchTrace' | 'updateJob'>
   readonly pods: PodWatch
+  readonly starts: PodStarts
   /** Folder for the spool of the trace. */
   readonly spoolFolder: string
   readonly finalRetryLimit?: number | undefined
@@ -53,6 +55,8 @@ export type Followed =
       readonly end: JobEnd | undefined
       readonly delivery: Delivery
       readonly failure?: string | undefined
+      /** True if its log has its end, so its processes have ended. */
+      readonly hasRun: boolean
     }
   /** Another manager follows it. */
   | { readonly type: 'left' }
@@ -63,6 +67,7 @@ interface Ending {
   readonly failure: string | undefined
   /** Microseconds since the epoch. */
   readonly at: number
+  readonly hasRun: boolean
 }
 
 /** Time before a waiting pod is mentioned in the trace, and number of such lines. */
@@ -91,7 +96,7 @@ class Following {
   /** Aborted when the job has ended in any way. */
   readonly #over = new AbortController()
   readonly #startedAt: number
-  #state: PodState = { type: 'pending', why: 'Waiting for the pod' }
+  #state: PodState = { type: 'pending', why: 'Waiting for the pod', isPlaced: false }
   #mentions = 0
   #mentioned = ''
   #isReading = false
@@ -146,6 +151,7 @@ class Following {
     const ending = await this.#ending.promise
     this.#over.abort()
     unfollow()
+    this.#options.starts.set(record.pod, false)
     if (ending === 'left') {
       await this.#sender.close()
       return { type: 'left' }
@@ -153,7 +159,7 @@ class Following {
     this.#options.onState?.('ending', '')
     if (ending === 'aborted') {
       await this.#sender.close()
-      return { type: 'ended', end: undefined, delivery: { type: 'aborted', reason: 'GitLab ended the job' } }
+      return { type: 'ended', end: undefined, delivery: { type: 'aborted', reason: 'GitLab ended the job' }, hasRun: false }
     }
     this.#writer.end({ at: ending.at, text: endLine(ending.failure) })
     return this.#deliver(ending)
@@ -165,14 +171,14 @@ class Following {
     else signal.addEventListener('abort', call, { once: true, signal: this.#over.signal })
   }
 
-  async #deliver({ end, failure }: Ending): Promise<Followed> {
+  async #deliver({ end, failure, hasRun }: Ending): Promise<Followed> {
     const { signal } = this.#options
     const close = (): void => void this.#sender.close()
     if (signal.aborted) close()
     signal.addEventListener('abort', close, { once: true })
     const delivery = await this.#sender.finish(end)
     signal.removeEventListener('abort', close)
-    return signal.aborted && delivery.type === 'aborted' ? { type: 'left' } : { type: 'ended', end, delivery, failure }
+    return signal.aborted && delivery.type === 'aborted' ? { type: 'left' } : { type: 'ended', end, delivery, failure, hasRun }
   }
 
   /** Reads the pod once, because the watch tells only changes from now on. */
@@ -191,6 +197,7 @@ class Following {
     }
     this.#tries.take(uid)
     this.#state = podState(change.pod)
+    this.#options.starts.set(this.#pod.name, this.#state.type === 'pending' && this.#state.isPlaced)
     this.#act(change.pod)
   }
 
@@ -246,7 +253,7 @@ class Following {
           if (this.#over.signal.aborted) return
           const result = this.#writer.frame(one)
           if (result === undefined) continue
-          this.#ending.resolve({ end: jobEnd(result), failure: failureText(result, record), at: one.at })
+          this.#ending.resolve({ end: jobEnd(result), failure: failureText(result, record), at: one.at, hasRun: true })
           return
         }
       }
@@ -272,7 +279,7 @@ class Following {
 
   #fail(reason: FailureReason, text: string): void {
     const at = this.#options.clock.now() * 1_000
-    this.#ending.resolve({ end: { state: 'failed', failureReason: reason }, failure: text, at })
+    this.#ending.resolve({ end: { state: 'failed', failureReason: reason }, failure: text, at, hasRun: false })
   }
 
   #imageProblem(state: Extract<PodState, { type: 'image' }>): void {

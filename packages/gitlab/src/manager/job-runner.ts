@@ -14,9 +14,11 @@ import type { JobRecord } from './records/job-record.ts'
 import { CANCELED, outcomeOf } from './views/job-outcome.ts'
 import type { JobOutcome, JobViews } from './views/job-view.ts'
 import type { Places } from './plan/places.ts'
+import { openPodStarts } from './pods/pod-starts.ts'
 import { openPodTerminal } from './pods/pod-terminal.ts'
 import { preparePlan, type PrepareOptions } from './plan/prepare-plan.ts'
 import { refuseJob } from './refuse-job.ts'
+import { openRemovals } from './removals.ts'
 import { factsOf, masksOf, openShownJob, recordedFacts, recordedMasks, type ShownJob } from './views/shown-job.ts'
 import type { FoundJob, Site } from './sites/site.ts'
 
@@ -41,12 +43,14 @@ export interface JobRunner {
   resume(entry: Entry, site: Site, found: FoundJob): Promise<void>
   /** Shows a job that will run when another one has ended. */
   queue(entry: Entry, received: ReceivedJob): void
-  /** Whether the job of a pod is followed. */
+  /** Whether the job of a pod is followed, or its objects are about to be removed. */
   isFollowed(pod: string): boolean
   /** Whether the job of a pod has ended, and only its objects are left. */
   isOver(pod: string): boolean
   /** Leaves the job of a pod to another manager. */
   leave(pod: string): void
+  /** Resolves when the objects of all ended jobs are removed. */
+  tidied(): Promise<void>
 }
 
 interface RunningJob {
@@ -67,6 +71,8 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
   const followed = new Map<string, AbortController>()
   /** Pods of jobs that have ended and whose objects could not be removed. */
   const over = new Set<string>()
+  const starts = openPodStarts(clock)
+  const removals = openRemovals({ starts, hurry: interrupted, signal })
 
   /** Follows the job of a pod while `work` runs. Begins at once, so that nobody follows it twice. */
   async function following<T>(pod: string, work: (left: AbortSignal) => Promise<T>): Promise<T> {
@@ -234,6 +240,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
         kube,
         coordinator,
         pods,
+        starts,
         spoolFolder: options.spoolFolder,
         finalRetryLimit: runner.job_status_final_update_retry_limit,
         startMs: secondsOr(runner.kubernetes?.poll_timeout, POLL_TIMEOUT_S) * 1_000,
@@ -256,16 +263,18 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
   }
 
-  /** Removes the pod of a job that has ended, and returns its outcome. A job that another manager follows keeps its pod, and has none. */
+  /** Removes the pod of a job that has ended, now or soon, and returns its outcome. A job that another manager follows keeps its pod, and has none. */
   async function conclude(job: RunningJob, result: Followed): Promise<JobOutcome | undefined> {
     if (result.type === 'left') return undefined
     const { record } = job
-    const { end, delivery, failure } = result
+    const { end, delivery, failure, hasRun } = result
     log.info({ job: record.jobId, state: end?.state, delivery: delivery.type }, 'the job has ended')
     const lastAt = record.createdAt + lifeOf(record) * 1_000
     // The record stays for another try, which `Site` begins, as long as the pod can have the log.
     if (delivery.type === 'given-up' && clock.now() < lastAt) return undefined
-    await removed({ ...job, atOnce: end === undefined })
+    // What still runs in a pod takes processor time until the pod is removed.
+    if (!hasRun || record.hasServices) await removed({ ...job, atOnce: end === undefined })
+    else removals.add(record.pod, () => removed({ ...job, atOnce: false }))
     if (end === undefined) return CANCELED
     // GitLab has no end of the job, or another one.
     if (delivery.type === 'given-up' || (delivery.type === 'aborted' && end.state === 'success')) return undefined
@@ -296,9 +305,13 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     run,
     resume,
     queue,
-    isFollowed: (pod) => followed.has(pod),
+    isFollowed: (pod) => followed.has(pod) || removals.has(pod),
     isOver: (pod) => over.has(pod),
-    leave: (pod) => followed.get(pod)?.abort(),
+    leave(pod) {
+      followed.get(pod)?.abort()
+      removals.leave(pod)
+    },
+    tidied: () => removals.settled(),
   }
 }
 

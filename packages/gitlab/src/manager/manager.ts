@@ -245,6 +245,7 @@ class GitlabManager implements Manager {
     this.#terminals.release()
     await this.#feed?.drain()
     while (this.#resumed.size > 0) await Promise.all(this.#resumed)
+    await this.#runner.tidied()
   }
 
   async drain(): Promise<void> {

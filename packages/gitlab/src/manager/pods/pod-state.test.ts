@@ -21,19 +21,26 @@ test('a pod runs when build and helper run, and is over when build has ended by 
   expect(status({ waiting: { reason: 'ContainerCreating' } }, running)).toEqual({
     type: 'pending',
     why: 'Waiting for pod jobs/runner-1 to be running, status is Running (build ContainerCreating)',
+    isPlaced: false,
   })
 })
 
 test('a pod that waits says for what', () => {
-  expect(stateOf({})).toEqual({ type: 'pending', why: 'Waiting for pod jobs/runner-1 to be running, status is Pending' })
+  expect(stateOf({})).toEqual({
+    type: 'pending',
+    why: 'Waiting for pod jobs/runner-1 to be running, status is Pending',
+    isPlaced: false,
+  })
   const message = '0/3 nodes are available: 3 Insufficient cpu.'
   const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }]
   expect(stateOf({ phase: 'Pending', conditions })).toEqual({
     type: 'pending',
     why: `Waiting for pod jobs/runner-1 to be scheduled: Unschedulable: ${message}`,
+    isPlaced: false,
   })
   expect(stateOf({ phase: 'Pending' }, { spec: { nodeName: 'n1' } })).toMatchObject({
     why: 'Waiting for pod jobs/runner-1 to be running on the node n1, status is Pending',
+    isPlaced: true,
   })
 })
 

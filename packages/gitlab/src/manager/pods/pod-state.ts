@@ -44,8 +44,8 @@ const PodShape = z.looseObject({
 type PodShape = z.infer<typeof PodShape>
 
 export type PodState =
-  /** It does not run yet. `why` is a line for the log of the job, and changes with the reason. */
-  | { readonly type: 'pending'; readonly why: string }
+  /** It does not run yet. `why` is a line for the log of the job, and changes with the reason. `isPlaced`: a node starts it. */
+  | { readonly type: 'pending'; readonly why: string; readonly isPlaced: boolean }
   /** An image cannot be pulled. */
   | { readonly type: 'image'; readonly image: string; readonly message: string; readonly reason: FailureReason }
   /** `isOver`: the container of the job has ended by itself, as it does when the log has the end of the job. */
@@ -88,7 +88,7 @@ export function podState(object: KubeObject): PodState {
   const isOver = stateOf('build')?.terminated !== undefined
   if (stateOf('helper')?.running !== undefined && (isOver || stateOf('build')?.running !== undefined))
     return { type: 'running', isOver }
-  return { type: 'pending', why: whyPending(name, pod) }
+  return { type: 'pending', why: whyPending(name, pod), isPlaced: pod.spec?.nodeName !== undefined }
 }
 
 function lost(message: string): PodState {

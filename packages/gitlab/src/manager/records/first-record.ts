@@ -48,6 +48,7 @@ export function recordOf(
     supportedReasons: job.features.failure_reasons,
     // GitLab shows such a trace only to members of the project.
     isDebug: isTraced(options, variables) || shownServices.length > 0,
+    hasServices: services.length > 0,
     shownServices: [...shownServices],
     hasSections: job.features.trace_sections === true,
     projectId: job.job_info.project_id,

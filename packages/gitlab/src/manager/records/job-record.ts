@@ -33,6 +33,8 @@ export const JobRecord = z.object({
   terminalS: z.number().optional(),
   supportedReasons: z.array(z.string()),
   isDebug: z.boolean(),
+  /** True if services may run until the pod is removed. */
+  hasServices: z.boolean().default(true),
   /** Containers of services whose output is part of the trace. */
   shownServices: z.array(z.string()).default([]),
   hasSections: z.boolean(),

@@ -22,6 +22,7 @@ function record(more: Partial<JobRecord> = {}): JobRecord {
     timeoutS: 3_600,
     supportedReasons: [],
     isDebug: false,
+    hasServices: false,
     shownServices: [],
     hasSections: false,
     projectId: 5,
