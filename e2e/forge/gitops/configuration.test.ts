@@ -243,3 +243,37 @@ test('the settings are shown and forgotten, and the files stay', async () => {
   expect((await at.windlass('gitops config get')).stderr).toBe('The account has no shared configuration repository.\n')
   expect(await at.filesOf('gitops')).toEqual(before)
 })
+
+test('integrations are added, listed and removed by command, and Git tokens are registered from files (O027, O080)', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-git-token-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'token')
+  writeFileSync(file, `${at.ann.token}\n`)
+  const add = `gitops integration add prod second --provider gitea --url ${at.url}`
+  expect(await at.windlass(add, at.keys.ben)).toMatchObject({ code: 1, stderr: expect.stringContaining('manage-gitops') })
+  expect(await at.windlass(add)).toMatchObject({ code: 0, stdout: 'git-integration/second added\n' })
+  expect(await at.windlass('gitops integration add prod third --url https://git.test')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('The provider of the integration is missing.'),
+  })
+  const register = `gitops integration register prod second --token-file ${file}`
+  expect(await at.windlass(register, at.keys.ben)).toMatchObject({ stdout: 'git-integration/second registered: ann\n' })
+  expect(await at.windlass(`${register} --runtime-token`, at.keys.ben)).toMatchObject({ code: 1 })
+  expect(await at.windlass(`${register} --runtime-token`)).toMatchObject({
+    stdout: 'git-integration/second has the token of the runtime: ann\n',
+  })
+  const listed = await at.windlass('gitops integration list prod', at.keys.ben)
+  expect(listed.stdout).toMatch(new RegExp(`second +gitea +${at.url} +all users +\\d +yes +ann\n`))
+  writeFileSync(file, 'two words\n')
+  expect(await at.windlass(register)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('does not contain a key or token'),
+  })
+  expect(await at.windlass('gitops integration deregister prod second', at.keys.ben)).toMatchObject({ code: 0 })
+  expect(await at.windlass('gitops integration deregister prod second', at.keys.ben)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('windlass gitops integration register RUNTIME second --token-file FILE'),
+  })
+  expect(await at.windlass('gitops integration remove prod second')).toMatchObject({ stdout: 'git-integration/second removed\n' })
+  expect((await at.windlass('gitops integration list prod')).stdout).not.toContain('second')
+})

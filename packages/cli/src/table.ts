@@ -17,6 +17,7 @@ import { getCommands } from './commands/get/command.ts'
 import { gitlabCommands } from './commands/gitlab/command.ts'
 import { gitopsCommands } from './commands/gitops/command.ts'
 import { gitopsApplicationCommands } from './commands/gitops-applications/command.ts'
+import { gitopsIntegrationCommands } from './commands/gitops-integrations/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
 import { releaseCommands } from './commands/releases/command.ts'
@@ -83,6 +84,7 @@ export const commands: readonly Command[] = [
   ...runtimeCommands,
   ...gitlabCommands,
   ...gitopsCommands,
+  ...gitopsIntegrationCommands,
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
   ...applicationCommands,

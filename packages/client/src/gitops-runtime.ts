@@ -5,9 +5,15 @@ import {
   ApplicationRemoval,
   ClusterName,
   EventQuery,
+  GitIntegration,
+  GitIntegrationInput,
+  GitRegistration,
   GitSourceChange,
   GitSourceInput,
   GitSourceName,
+  GitTokenInput,
+  Id,
+  IntegrationName,
   ListedGitSource,
   LogLine,
   ContainerLogQuery,
@@ -40,6 +46,7 @@ import { route } from './route.ts'
 
 const BASE = '/app-proxy/api'
 const BySource = z.object({ name: GitSourceName })
+const ByIntegration = z.object({ name: IntegrationName })
 const ByCluster = z.object({ name: ClusterName })
 const ByApplication = z.object({ name: ApplicationName })
 
@@ -62,6 +69,37 @@ export const GITOPS_RUNTIME_ROUTES = {
     answer: GitSourceChange,
   }),
   deleteGitSource: route('DELETE', `${BASE}/git-sources/{name}`, { params: BySource, answer: RepositoryChange }),
+  integrations: route('GET', `${BASE}/git-integrations`, { answer: page(GitIntegration) }),
+  /** Creates or replaces an integration. */
+  putIntegration: route('PUT', `${BASE}/git-integrations/{name}`, {
+    params: ByIntegration,
+    body: GitIntegrationInput,
+    answer: GitIntegration,
+  }),
+  /** Removes an integration with the Git tokens of its users. */
+  removeIntegration: route('DELETE', `${BASE}/git-integrations/{name}`, { params: ByIntegration, answer: 'nothing' }),
+  /** Registers the Git token of the caller, after its forge has said whose it is. */
+  registerToken: route('PUT', `${BASE}/git-integrations/{name}/token`, {
+    params: ByIntegration,
+    body: GitTokenInput,
+    answer: GitRegistration,
+  }),
+  removeToken: route('DELETE', `${BASE}/git-integrations/{name}/token`, { params: ByIntegration, answer: 'nothing' }),
+  /** Removes the Git token of another user. */
+  removeTokenOf: route('DELETE', `${BASE}/git-integrations/{name}/tokens/{user}`, {
+    params: ByIntegration.extend({ user: Id }),
+    answer: 'nothing',
+  }),
+  /** Registers the Git token with which the runtime carries out releases. */
+  registerRuntimeToken: route('PUT', `${BASE}/git-integrations/{name}/runtime-token`, {
+    params: ByIntegration,
+    body: GitTokenInput,
+    answer: GitRegistration,
+  }),
+  removeRuntimeToken: route('DELETE', `${BASE}/git-integrations/{name}/runtime-token`, {
+    params: ByIntegration,
+    answer: 'nothing',
+  }),
   clusters: route('GET', `${BASE}/clusters`, { answer: page(ManagedCluster) }),
   /** Stores the credentials of a cluster in the runtime, and commits its file. */
   addCluster: route('POST', `${BASE}/clusters`, { body: ManagedClusterInput, answer: ManagedClusterChange }),

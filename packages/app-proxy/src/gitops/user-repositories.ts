@@ -56,7 +56,7 @@ export function openUserRepositories({ integrations, tokens, forges }: UserRepos
       if (found !== undefined) return found
       throw fault('not-found', {
         message: `The GitOps runtime has no Git integration for ${clone} that you may use.`,
-        hint: 'Create one for the URL of the forge with PUT /app-proxy/api/git-integrations/NAME.',
+        hint: 'An admin adds one: windlass gitops integration add RUNTIME NAME --provider PROVIDER --url URL',
       })
     },
   }

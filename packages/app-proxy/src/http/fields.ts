@@ -1,7 +1,7 @@
 /** Fields of requests that several routes have. */
+import { IntegrationName } from '@windlass/protocol'
 import { z } from 'zod'
 import { isBranchName, problemOfPath } from '../commit/paths.ts'
-import { IntegrationName } from '../store/integrations.ts'
 
 export const ByName = z.object({ name: IntegrationName })
 

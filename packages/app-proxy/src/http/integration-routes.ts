@@ -1,8 +1,7 @@
 /** Routes of Git integrations, and of the Git tokens of users. */
 import { FORGE_APIS } from '@windlass/forges'
 import { defined, fault, isFault, type Clock } from '@windlass/kit'
-import { Id } from '@windlass/protocol'
-import { z } from 'zod'
+import { GitTokenInput, Id } from '@windlass/protocol'
 import type { Caller } from '../access/caller.ts'
 import type { ForgeCaller } from '../forge/call-forge.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
@@ -20,24 +19,9 @@ export interface IntegrationParts {
   readonly clock: Clock
 }
 
-const TokenInput = z.strictObject({
-  token: z
-    .string()
-    .min(1)
-    .max(4_000)
-    .regex(/^[\x21-\x7e]+$/, 'must be the token without spaces'),
-  /** Only for forges whose tokens need one. */
-  username: z
-    .string()
-    .min(1)
-    .max(200)
-    .regex(/^[^\p{Cc}:]+$/u, 'must be a user name')
-    .optional(),
-})
-
 interface Registering {
   readonly name: string
-  readonly body: z.output<typeof TokenInput>
+  readonly body: GitTokenInput
   readonly caller: Caller
   readonly signal: AbortSignal
 }
@@ -126,14 +110,14 @@ export function integrationRoutes({ integrations, tokens, forges, hosts, clock }
       right: 'see-gitops',
       isWrite: true,
       params: ByName,
-      body: TokenInput,
+      body: GitTokenInput,
       handle: async ({ params, body, caller, signal }) => register({ name: params.name, body, caller, signal }, caller.userId),
     }),
     route('PUT', '/git-integrations/{name}/runtime-token', {
       right: 'manage-gitops',
       isWrite: true,
       params: ByName,
-      body: TokenInput,
+      body: GitTokenInput,
       handle: async ({ params, body, caller, signal }) => register({ name: params.name, body, caller, signal }, RUNTIME_USER),
     }),
     route('DELETE', '/git-integrations/{name}/runtime-token', {

@@ -30,14 +30,14 @@ export function openRuntimeForges({ integrations, tokens, forges }: UserReposito
       if (found === undefined)
         throw fault('not-found', {
           message: `The GitOps runtime has no Git integration for ${clone}.`,
-          hint: 'Create one for the URL of the forge with PUT /app-proxy/api/git-integrations/NAME.',
+          hint: 'An admin adds one: windlass gitops integration add RUNTIME NAME --provider PROVIDER --url URL',
         })
       const { integration, repo } = found
       const token = await tokens.find(integration, RUNTIME_USER)
       if (token === undefined)
         throw fault('git-token-missing', {
           message: `The GitOps runtime has no Git token of its own for the integration "${integration.name}".`,
-          hint: `An admin registers one with PUT /app-proxy/api/git-integrations/${integration.name}/runtime-token.`,
+          hint: `An admin registers one: windlass gitops integration register RUNTIME ${integration.name} --token-file FILE --runtime-token`,
         })
       const session = openForgeSession({ caller: forges, integration, login: token, signal })
       const confirm = async (): Promise<void> => signal.throwIfAborted()

@@ -107,17 +107,17 @@ export function openGitTokens({ kube, namespace, ring, log }: GitTokensOptions):
       const found = await look(integration, userId)
       if (typeof found !== 'string') return found
       const { name, url } = integration
-      const register = `PUT /app-proxy/api/git-integrations/${name}/token`
+      const register = `windlass gitops integration register RUNTIME ${name} --token-file FILE`
       throw fault(
         'git-token-missing',
         found === 'locked'
           ? {
               message: `Your Git token for the integration "${name}" is encrypted with another token of the GitOps runtime.`,
-              hint: `If that was replaced just now, retry in a minute. Otherwise register your Git token again with ${register}.`,
+              hint: `If that was replaced just now, retry in a minute. Otherwise register your Git token again: ${register}`,
             }
           : {
               message: `You have not registered a Git token for the integration "${name}" at ${url}.`,
-              hint: `Register your Git token with ${register}.`,
+              hint: `Register your Git token: ${register}`,
             },
       )
     },

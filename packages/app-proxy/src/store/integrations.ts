@@ -2,7 +2,7 @@
 import { BROWSED_FORGES } from '@windlass/forges'
 import { fault, type Fault } from '@windlass/kit'
 import { isAlreadyThere, refOf, type Kube, type KubeObject, type ObjectRef } from '@windlass/kube'
-import { HttpUrl } from '@windlass/protocol'
+import { HttpUrl, IntegrationName, SHARING_POLICIES } from '@windlass/protocol'
 import { z } from 'zod'
 
 /** Labels of Secrets and ConfigMaps of Git integrations, as the original names them. */
@@ -10,16 +10,6 @@ export const TYPE_LABEL = 'io.codefresh.integration-type'
 export const NAME_LABEL = 'io.codefresh.integration-name'
 
 const MAX_INTEGRATIONS = 100
-
-/** Together with the id of a user it is a part of the name of a Secret. */
-export const IntegrationName = z
-  .string()
-  .regex(
-    /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/,
-    'must have at most 40 lower-case letters, digits and -, and begin and end with a letter or digit',
-  )
-
-const SHARING_POLICIES = ['ALL_USERS_IN_ACCOUNT', 'ACCOUNT_ADMINS'] as const
 
 export const IntegrationInput = z.strictObject({
   provider: z.enum(BROWSED_FORGES),
