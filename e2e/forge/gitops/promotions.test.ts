@@ -7,6 +7,10 @@ import { openGitopsScene, type GitopsScene } from './gitops-scene.ts'
 
 let at: GitopsScene
 let version = 0
+const TEMPLATE = {
+  versionSource: { file: 'values.yaml', jsonPath: '$.image.tag' },
+  promotion: { 'values.yaml': { jsonPaths: ['$.image.tag'] } },
+}
 
 beforeAll(async () => {
   at = await openGitopsScene()
@@ -23,11 +27,7 @@ beforeAll(async () => {
   await at.server.admin.environments.put('staging', { clusters: [{ namespaces: ['staging'] }] })
   await at.server.admin.environments.put('production', { kind: 'PROD', position: 1, clusters: [{ namespaces: ['production'] }] })
   await at.server.admin.promotionFlows.put('main', { triggerEnvironment: 'staging', steps: [{ environment: 'production' }] })
-  const template = {
-    versionSource: { file: 'values.yaml', jsonPath: '$.image.tag' },
-    promotion: { 'values.yaml': { jsonPaths: ['$.image.tag'] } },
-  }
-  await at.server.admin.products.put('shop', { promotionFlows: [{ name: 'main' }], promotionTemplate: template })
+  await at.server.admin.products.put('shop', { promotionFlows: [{ name: 'main' }], promotionTemplate: TEMPLATE })
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
@@ -60,7 +60,7 @@ test('without a Git token of the runtime a release fails and says what an admin 
   await sync('production')
   const started = await at.server.admin.products.release('shop', {})
   const failed = await settle(started.id, { status: 'failed' })
-  expect(failed.why).toContain('PUT /app-proxy/api/git-integrations/default/runtime-token')
+  expect(failed.why).toContain('windlass gitops integration register RUNTIME default --token-file FILE --runtime-token')
   const register = (by: string): ReturnType<typeof at.call> =>
     at.call('PUT', '/git-integrations/default/runtime-token', { by, body: { token: at.ann.token } })
   expect(await register(at.keys.ben)).toMatchObject({ status: 403, body: { right: 'manage-gitops' } })
@@ -212,4 +212,33 @@ test('a pull request that is closed fails its release', async () => {
   const pull = steps[0]?.promotions[0]?.pull
   await at.ann.api('PATCH', `/repos/ann/apps/pulls/${pull?.number}`, { state: 'closed' })
   expect((await settle(id, { status: 'failed' })).why).toContain('was closed and not merged')
+})
+
+test('a commit of the folder from which is promoted starts a release by itself, and one of another folder does not (O064)', async () => {
+  const product = { promotionTemplate: TEMPLATE, concurrency: 'terminate' as const }
+  await at.server.admin.promotionPolicies.put('by-commit', { priority: 1, selector: {}, policy: { action: 'commit' } })
+  const selector = { key: 'commitMessage' as const, operator: 'NotIn' as const, values: ['[no release]'] }
+  await at.server.admin.products.put('shop', { ...product, promotionFlows: [{ name: 'main', gitTriggerSelectors: [selector] }] })
+  const last = async (): Promise<Release | undefined> =>
+    (await at.server.admin.releases.list({ query: { product: 'shop', limit: 1 } })).items[0]
+  const before = await last()
+  await at.write('apps', 'staging/values.yaml', 'image:\n  tag: "1.8.0"\n')
+  await sync('staging')
+  // The first commit that the product sees starts nothing, whatever it is.
+  await at.write('apps', 'other/a.yaml', 'a: 4\n')
+  await sync('staging')
+  await at.write('apps', 'staging/values.yaml', 'image:\n  tag: "1.9.0"\n')
+  const revision = await sync('staging')
+  await expect.poll(async () => (await last())?.trigger, { timeout: 60_000 }).toMatchObject({ revision })
+  const started = await last()
+  expect(started?.number).toBe((before?.number ?? 0) + 1)
+  await expect
+    .poll(() => at.inClone('apps', 'show', 'HEAD:production/values.yaml'), { timeout: 60_000 })
+    .toContain('tag: "1.9.0"')
+  // The commit of the release is in the same repository, and starts none.
+  await sync('staging')
+  await sync('production')
+  await settle(started?.id ?? '', { status: 'succeeded', createdBy: `commit ${revision.slice(0, 12)}` })
+  expect((await at.windlass('describe product shop')).stdout).toContain('main (automatic)')
+  expect((await last())?.id).toBe(started?.id)
 })

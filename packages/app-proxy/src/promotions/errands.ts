@@ -1,8 +1,15 @@
 /** Claims errands of the control plane with the token of the runtime, carries them out, and reports each until the control plane has its result. */
 import { errandCalls, type ErrandCalls } from '@windlass/client/app-proxy'
 import type { RepositoryPlace } from '@windlass/forges'
-import { attempt, backoffMs, defined, isFault, type Clock, type Logger } from '@windlass/kit'
-import { ErrandWork, type Client, type ContainsErrand, type Errand, type ErrandResult } from '@windlass/protocol'
+import { attempt, backoffMs, defined, fault, isFault, type Clock, type Logger } from '@windlass/kit'
+import {
+  ErrandWork,
+  type Client,
+  type ContainsErrand,
+  type Errand,
+  type ErrandResult,
+  type LastChangeErrand,
+} from '@windlass/protocol'
 import { readList } from '../forge/browse.ts'
 import type { ForgeSession } from '../forge/session.ts'
 import { folderOf, promote, type Promoting } from './promote.ts'
@@ -137,6 +144,17 @@ async function isInHistory(session: ForgeSession, place: RepositoryPlace, commit
   return false
 }
 
+/** Returns the last commit that changed a folder. Throws `request-invalid` if the folder has no history. */
+async function lastChange({ forges }: ErrandOptions, { place }: LastChangeErrand, signal: AbortSignal): Promise<ErrandResult> {
+  const { session, repo } = await forges.open(place.repo, signal)
+  const path = folderOf(place.path)
+  const { items } = await readList(session, session.browser.commits({ repo, ref: place.revision, path }), undefined)
+  const [last] = items
+  if (last === undefined)
+    throw fault('request-invalid', { message: `The folder "${place.path}" of "${repo}" has no commit at ${place.revision}.` })
+  return { kind: 'last-change', revision: last.revision, message: last.message.slice(0, MAX_MESSAGE) }
+}
+
 async function carry(options: ErrandOptions, work: ErrandWork, signal: AbortSignal): Promise<ErrandResult> {
   switch (work.kind) {
     case 'promote':
@@ -148,5 +166,7 @@ async function carry(options: ErrandOptions, work: ErrandWork, signal: AbortSign
     }
     case 'contains':
       return { kind: 'contains', contains: await contains(options, work, signal) }
+    case 'last-change':
+      return lastChange(options, work, signal)
   }
 }

@@ -196,16 +196,28 @@ function problemOfSteps(triggerEnvironment: string, steps: readonly FlowStep[]):
   return undefined
 }
 
+/** Which commits start a release by themselves. `gitRevision`: the branch or tag that the application follows. */
+export const GitTriggerSelector = z.strictObject({
+  key: z.enum(['commitMessage', 'gitRevision']),
+  operator: z.enum(['In', 'NotIn']),
+  /** A value with * is a pattern of the whole text. Without it, a message has to contain the value, and a revision to equal it. */
+  values: z.array(z.string().min(1).max(200)).min(1).max(50),
+})
+export type GitTriggerSelector = z.output<typeof GitTriggerSelector>
+
+const ProductFlow = z.strictObject({
+  name: DefinitionName,
+  /** With this, a commit in the environment from which is promoted starts a release, if all selectors match it. Without selectors every commit does. */
+  gitTriggerSelectors: z.array(GitTriggerSelector).max(20).optional(),
+})
+
 export const ProductInput = z
   .strictObject({
     description: Description,
     promotionTemplateRef: DefinitionName.optional(),
     promotionTemplate: InlineTemplate.optional(),
     /** The first one is that of a release that names none. */
-    promotionFlows: z
-      .array(z.strictObject({ name: DefinitionName }))
-      .max(20)
-      .default([]),
+    promotionFlows: z.array(ProductFlow).max(20).default([]),
     /** `queue`: a release waits for the one before it. `terminate`: it ends the one before it. */
     concurrency: z.enum(['queue', 'terminate']).default('queue'),
     /** Applications besides those with the label or annotation `codefresh.io/product`: RUNTIME/NAMESPACE/NAME. */

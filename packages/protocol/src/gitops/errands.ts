@@ -33,12 +33,15 @@ const PromoteErrand = z.object({
 const PullErrand = z.object({ kind: z.literal('pull'), repo: z.string(), number: z.int() })
 /** Asks whether the history of a folder at a commit has another commit. */
 const ContainsErrand = z.object({ kind: z.literal('contains'), place: GitPlace, commit: z.string() })
+/** Asks for the last commit that changed a folder. */
+const LastChangeErrand = z.object({ kind: z.literal('last-change'), place: GitPlace })
 
-export const ErrandWork = z.discriminatedUnion('kind', [PromoteErrand, PullErrand, ContainsErrand])
+export const ErrandWork = z.discriminatedUnion('kind', [PromoteErrand, PullErrand, ContainsErrand, LastChangeErrand])
 export type ErrandWork = z.infer<typeof ErrandWork>
 export type PromoteErrand = z.infer<typeof PromoteErrand>
 export type PullErrand = z.infer<typeof PullErrand>
 export type ContainsErrand = z.infer<typeof ContainsErrand>
+export type LastChangeErrand = z.infer<typeof LastChangeErrand>
 
 export const Errand = z.object({
   id: Id,
@@ -70,6 +73,8 @@ export const ErrandResult = z.discriminatedUnion('kind', [
   /** `revision`: the commit that the branch got by the pull request. */
   z.object({ kind: z.literal('pull'), state: z.enum(['open', 'merged', 'closed']), revision: z.string().max(64).optional() }),
   z.object({ kind: z.literal('contains'), contains: z.boolean() }),
+  /** `message` can be cut. */
+  z.object({ kind: z.literal('last-change'), revision: z.string().max(64), message: Line }),
   z.object({ kind: z.literal('failed'), code: z.string().max(100), message: Line, hint: Line.optional(), mayRetry: z.boolean() }),
 ])
 export type ErrandResult = z.infer<typeof ErrandResult>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Id } from '../base.ts'
 import { Application, APPLICATION_HEALTHS, APPLICATION_SYNCS } from './applications.ts'
 import { DefinitionName, ENVIRONMENT_KINDS, Environment, ProductInput } from './definitions.ts'
-import { Release } from './releases.ts'
+import { Release, ReleaseTrigger } from './releases.ts'
 
 /** An application of a product. */
 export const ProductApplication = Application.pick({
@@ -52,6 +52,8 @@ export const Product = z.object({
   environments: z.array(ProductPlace),
   /** Applications of the product that deploy into no environment: RUNTIME/NAMESPACE/NAME. */
   elsewhere: z.array(z.string()),
+  /** A commit that starts a release soon, and for what it waits. */
+  next: ReleaseTrigger.extend({ why: z.string() }).optional(),
   /** The last release. */
   release: Release.pick({ id: true, number: true, status: true, version: true, createdAt: true }).optional(),
 })

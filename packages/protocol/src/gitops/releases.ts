@@ -74,6 +74,16 @@ export const ReleaseStep = z.object({
 })
 export type ReleaseStep = z.infer<typeof ReleaseStep>
 
+/** The commit that started a release. */
+export const ReleaseTrigger = z.object({
+  /** The application that got the commit: RUNTIME/NAMESPACE/NAME. */
+  application: z.string(),
+  revision: z.string(),
+  /** The first line of its message. */
+  message: z.string(),
+})
+export type ReleaseTrigger = z.output<typeof ReleaseTrigger>
+
 export const Release = z.object({
   id: Id,
   product: DefinitionName,
@@ -87,7 +97,10 @@ export const Release = z.object({
   version: z.string().optional(),
   /** Why it waits, or how it ended. */
   why: z.string().optional(),
+  /** For a release that a commit started: the product. */
   createdBy: z.string(),
+  /** Absent for a release that a user started. */
+  trigger: ReleaseTrigger.optional(),
   createdAt: Time,
   startedAt: Time.optional(),
   endedAt: Time.optional(),

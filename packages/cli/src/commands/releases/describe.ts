@@ -36,12 +36,12 @@ function factLines(facts: readonly (readonly [string, string])[]): string[] {
 }
 
 function productLines(product: Product, style: Style, now: number): string[] {
-  const { name, description = '', promotionFlows: flows, concurrency, release, environments, elsewhere } = product
+  const { name, description = '', promotionFlows: flows, concurrency, release, environments, elsewhere, next } = product
   const last = release === undefined ? '' : `#${release.number} ${paintStatus(style, release.status)} (${release.id})`
   const lines = factLines([
     ['Product:', name],
     ['Description:', description],
-    ['Flows:', flows.map((flow) => flow.name).join(', ')],
+    ['Flows:', flows.map((flow) => `${flow.name}${flow.gitTriggerSelectors === undefined ? '' : ' (automatic)'}`).join(', ')],
     ['Concurrency:', concurrency],
     ['Last release:', last],
   ])
@@ -60,12 +60,31 @@ function productLines(product: Product, style: Style, now: number): string[] {
   )
   const head = heads(style, 'ENVIRONMENT', 'KIND', 'APPLICATION', 'VERSION', 'HEALTH', 'SYNC', 'REVISION', 'SINCE', 'WHY')
   if (rows.length > 0) lines.push('', ...alignColumns([head, ...rows]))
+  if (next !== undefined)
+    lines.push(
+      '',
+      `Next release: ${next.message} (${next.revision.slice(0, SHOWN_REVISION)} of ${next.application}). ${next.why}`,
+    )
   if (elsewhere.length > 0) lines.push('', `In no environment: ${elsewhere.join(', ')}`)
   return lines
 }
 
 function releaseLines(release: Release, style: Style): string[] {
-  const { id, product, number, flow = '', from, status, version = '', why = '', createdBy, createdAt, steps, builds } = release
+  const {
+    id,
+    product,
+    number,
+    flow = '',
+    from,
+    status,
+    version = '',
+    why = '',
+    createdBy,
+    createdAt,
+    steps,
+    builds,
+    trigger,
+  } = release
   const lines = factLines([
     ['Release:', `${number} of ${product}`],
     ['Id:', id],
@@ -75,6 +94,10 @@ function releaseLines(release: Release, style: Style): string[] {
     ['Flow:', flow],
     ['From:', from],
     ['Started by:', createdBy],
+    [
+      'Commit:',
+      trigger === undefined ? '' : `${trigger.message} (${trigger.revision.slice(0, SHOWN_REVISION)} of ${trigger.application})`,
+    ],
     ['Created:', formatTime(createdAt)],
     ['Ended:', formatTime(release.endedAt)],
     ...builds.map((build): [string, string] => ['Build:', buildOf(build)]),

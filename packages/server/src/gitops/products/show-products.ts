@@ -11,13 +11,11 @@ import {
   type ProductPlace,
 } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { listPlaced, type PlacedApplication } from '../../store/runtimes/applications.ts'
-import { listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
-import type { Query } from '../../store/store.ts'
 import { viewApplications } from '../applications/show-applications.ts'
 import { toSummary } from '../releases/show-releases.ts'
 import { listLastReleases, listLiveReleases } from '../../store/runtimes/releases.ts'
-import type { ReleaseRow } from '../../store/schema/schema.ts'
+import { listReleaseTriggers } from '../../store/runtimes/release-triggers.ts'
+import type { ReleaseRow, ReleaseTriggerRow } from '../../store/schema/schema.ts'
 import {
   ENVIRONMENTS,
   getDefined,
@@ -27,22 +25,11 @@ import {
   unknownDefinition,
   type Defined,
 } from './definitions.ts'
-import { environmentOf, isOfProduct, nameOfApplication, type Placed } from './membership.ts'
+import { environmentOf, isOfProduct, nameOfApplication } from './membership.ts'
+import { listPlacedApplications, type PlacedRow } from './placed.ts'
 import { commonVersion, versionOf } from './versions.ts'
 import { readRelease, type ReadRelease, type StoredStep } from '../releases/stored-release.ts'
-
-export type PlacedRow = Placed &
-  Pick<PlacedApplication, 'id' | 'runtime_id' | 'health' | 'health_rank' | 'sync' | 'promoted_version'>
-
-/** Reads where all applications belong. */
-export async function listPlacedApplications(query: Query, accountId: string): Promise<PlacedRow[]> {
-  const names = await listGitopsRuntimeNames(query, accountId)
-  return (await listPlaced(query, accountId)).map(({ cluster_namespace: clusterNamespace, ...row }) => ({
-    ...row,
-    clusterNamespace,
-    runtime: names.get(row.runtime_id) ?? '',
-  }))
-}
+import { nextOf, StoredTrigger } from '../releases/stored-trigger.ts'
 
 /** Lists environments in their order. */
 export async function listShownEnvironments({ store, accountId }: App): Promise<Environment[]> {
@@ -82,6 +69,7 @@ interface View {
   readonly shown: ReadonlyMap<string, Application>
   readonly live: readonly ReadRelease[]
   readonly last: ReadonlyMap<string, ReleaseRow>
+  readonly triggers: readonly ReleaseTriggerRow[]
 }
 
 async function viewProducts(app: App, products: readonly Defined<ProductInput>[]): Promise<Product[]> {
@@ -100,11 +88,12 @@ async function viewProducts(app: App, products: readonly Defined<ProductInput>[]
     shown,
     live: (await listLiveReleases(store.query, accountId, of)).map(readRelease),
     last: new Map((await listLastReleases(store.query, accountId, of)).map((row) => [row.product, row])),
+    triggers: await listReleaseTriggers(store.query, accountId),
   }
   return products.map((product) => toProduct(product, view))
 }
 
-function toProduct(product: Defined<ProductInput>, { environments, placed, shown, live, last }: View): Product {
+function toProduct(product: Defined<ProductInput>, { environments, placed, shown, live, last, triggers }: View): Product {
   const own = placed.filter((application) => isOfProduct(application, product))
   const placeOf = new Map(own.map((application) => [application.id, environmentOf(application, environments)?.name]))
   const places = environments.flatMap(({ name, kind }): ProductPlace[] => {
@@ -122,8 +111,19 @@ function toProduct(product: Defined<ProductInput>, { environments, placed, shown
     ...product,
     environments: places,
     elsewhere: elsewhere.map(nameOfApplication),
-    ...defined({ release: release && toSummary(release) }),
+    ...defined({ release: release && toSummary(release), next: findNext(product.name, own, triggers) }),
   }
+}
+
+/** Returns the first commit that will start a release of a product; undefined without one. */
+function findNext(product: string, own: readonly PlacedRow[], triggers: readonly ReleaseTriggerRow[]): Product['next'] {
+  for (const row of triggers) {
+    const placed = row.product === product ? own.find(({ id }) => id === row.application_id) : undefined
+    const trigger = StoredTrigger.parse(JSON.parse(row.state))
+    const next = placed && nextOf(nameOfApplication(placed), trigger)
+    if (next !== undefined) return { ...next, why: trigger.why ?? 'It starts when the app-proxy has looked at all applications.' }
+  }
+  return undefined
 }
 
 /** Returns true if one of the steps changes an environment now. */

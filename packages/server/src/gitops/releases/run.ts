@@ -3,21 +3,22 @@
  * so two servers can look at the same release.
  */
 import { attempt, newId } from '@windlass/kit'
-import { ErrandResult, type ReleaseStatus } from '@windlass/protocol'
+import type { ReleaseStatus } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { updateApplication } from '../../store/runtimes/applications.ts'
 import { deleteErrands, deleteErrandsOf, insertErrand, listErrands, postponeErrand } from '../../store/runtimes/errands.ts'
 import { listLiveReleases, lockRelease, RELEASE_TOPIC, updateRelease } from '../../store/runtimes/releases.ts'
-import type { ErrandRow, ReleaseRow } from '../../store/schema/schema.ts'
+import type { ReleaseRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
 import { viewApplications } from '../applications/show-applications.ts'
 import { findDefined, listEnvironments, PRODUCTS } from '../products/definitions.ts'
 import { environmentOf, isOfProduct } from '../products/membership.ts'
-import { listPlacedApplications } from '../products/show-products.ts'
+import { listPlacedApplications } from '../products/placed.ts'
 import { advanceRelease } from './advance.ts'
+import { startAutomaticReleases } from './automatic.ts'
 import { readBuilds, startBuilds } from './builds.ts'
 import { readRelease, type StoredRelease } from './stored-release.ts'
-import type { Effects, SeenErrand, World } from './world.ts'
+import { toSeen, type Effects, type World } from './world.ts'
 
 /** How often releases are looked at without news. Milliseconds. */
 const LOOK_MS = 5_000
@@ -28,6 +29,7 @@ const PAUSE_MS = 250
 export async function releaseLoop(app: App): Promise<void> {
   using watch = app.store.watch(RELEASE_TOPIC)
   while (!app.closing.aborted) {
+    await attempt(app.log, 'automatic releases', () => startAutomaticReleases(app))
     await attempt(app.log, 'releases', () => advanceReleases(app))
     await app.clock.sleep(PAUSE_MS, app.closing).catch(() => undefined)
     await watch.next(LOOK_MS, app.closing)
@@ -107,10 +109,6 @@ async function readWorld(app: App, { row, state, environments, all }: Looked): P
     context: state.context,
     effects: noEffects(),
   }
-}
-
-function toSeen({ id, state, result, tries, due_at: dueAt }: ErrandRow): SeenErrand {
-  return { id, state, tries, dueAt, result: result === null ? undefined : ErrandResult.parse(JSON.parse(result)) }
 }
 
 interface Change {

@@ -33,7 +33,7 @@ export function unknownRelease(id: string): never {
 export function toRelease(row: ReleaseRow): Release {
   const { id, product, number, status, created_at: createdAt } = row
   const { state } = readRelease(row)
-  const { flow, from, createdBy, version, why } = state
+  const { flow, from, createdBy, trigger, version, why } = state
   return {
     id,
     product,
@@ -44,7 +44,7 @@ export function toRelease(row: ReleaseRow): Release {
     createdAt,
     steps: state.steps.map(toStep),
     builds: state.builds.map(toBuild),
-    ...defined({ flow, version, why, startedAt: row.started_at ?? undefined, endedAt: row.ended_at ?? undefined }),
+    ...defined({ flow, trigger, version, why, startedAt: row.started_at ?? undefined, endedAt: row.ended_at ?? undefined }),
   }
 }
 

@@ -1,6 +1,14 @@
 /** Creates releases: what a release follows is decided and stored here, once. */
-import { fault, newId, type Fault } from '@windlass/kit'
-import type { Application, EnvironmentInput, FlowStep, ProductInput, Release, ReleaseInput } from '@windlass/protocol'
+import { defined, fault, newId, type Fault } from '@windlass/kit'
+import type {
+  Application,
+  EnvironmentInput,
+  FlowStep,
+  ProductInput,
+  Release,
+  ReleaseInput,
+  ReleaseTrigger,
+} from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { noteSubject } from '../../audit/call.ts'
 import { lockAccount } from '../../store/account/accounts.ts'
@@ -21,7 +29,7 @@ import {
   type Defined,
 } from '../products/definitions.ts'
 import { componentOf, environmentOf, isOfProduct, nameOfApplication } from '../products/membership.ts'
-import { listPlacedApplications, type PlacedRow } from '../products/show-products.ts'
+import { listPlacedApplications, type PlacedRow } from '../products/placed.ts'
 import { MAX_TARGETS, problemOfSources } from './advance.ts'
 import { markTermination } from './change.ts'
 import { resolvePolicy, type NamedPolicy } from './policy.ts'
@@ -38,6 +46,8 @@ export interface Start {
   readonly product: string
   readonly input: ReleaseInput
   readonly by: string
+  /** The commit that starts it. */
+  readonly trigger?: ReleaseTrigger
 }
 
 /** A new release, and the earlier ones that it ends. */
@@ -97,7 +107,7 @@ interface Planned {
   readonly state: StoredRelease
 }
 
-async function planRelease(app: App, { product: name, input, by }: Start): Promise<Planned> {
+async function planRelease(app: App, { product: name, input, by, trigger }: Start): Promise<Planned> {
   const { accountId } = app
   const { query } = app.store
   const product = await getDefined(query, { accountId, kind: PRODUCTS, name })
@@ -116,7 +126,7 @@ async function planRelease(app: App, { product: name, input, by }: Start): Promi
       hooks: flow.hooks ?? {},
       builds: [],
       context: {},
-      ...(flow.name !== undefined && { flow: flow.name }),
+      ...defined({ flow: flow.name, trigger }),
     },
   }
 }

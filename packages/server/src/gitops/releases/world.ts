@@ -1,6 +1,7 @@
 /** What a release sees when it goes on, and what it asks for. */
-import type { Application, ErrandResult, ErrandWork } from '@windlass/protocol'
-import type { PlacedRow } from '../products/show-products.ts'
+import { ErrandResult, type Application, type ErrandWork } from '@windlass/protocol'
+import type { ErrandRow } from '../../store/schema/schema.ts'
+import type { PlacedRow } from '../products/placed.ts'
 
 /** An errand of the release. */
 export interface SeenErrand {
@@ -10,6 +11,10 @@ export interface SeenErrand {
   /** How often it was claimed. */
   readonly tries: number
   readonly dueAt: number
+}
+
+export function toSeen({ id, state, result, tries, due_at: dueAt }: ErrandRow): SeenErrand {
+  return { id, state, tries, dueAt, result: result === null ? undefined : ErrandResult.parse(JSON.parse(result)) }
 }
 
 export interface NewErrand {

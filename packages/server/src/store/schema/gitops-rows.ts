@@ -136,11 +136,23 @@ export interface ReleaseRow {
   ended_at: number | null
 }
 
-/** What the app-proxy of a runtime does in Git for a release. */
+/** What a product knows of the commits of one of its applications. */
+export interface ReleaseTriggerRow {
+  id: string
+  account_id: string
+  /** Name of the product. */
+  product: string
+  application_id: string
+  /** JSON: StoredTrigger. */
+  state: string
+}
+
+/** What the app-proxy of a runtime does in Git for a release or a trigger. */
 export interface ErrandRow {
   id: string
   account_id: string
   runtime_id: string
+  /** Id of the release or of the trigger. */
   release_id: string
   /** JSON: ErrandWork. */
   work: string

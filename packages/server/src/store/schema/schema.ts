@@ -41,6 +41,7 @@ import type {
   GitopsRuntimeRow,
   GitopsTokenRow,
   ReleaseRow,
+  ReleaseTriggerRow,
   TunnelRow,
 } from './gitops-rows.ts'
 import type { AgentCheckRow, AgentJobRow, ContextCheckRow, DiskRow } from './disk-rows.ts'
@@ -131,6 +132,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   gitops_definition: DefinitionRow
   gitops_release: ReleaseRow
   gitops_errand: ErrandRow
+  gitops_release_trigger: ReleaseTriggerRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow
