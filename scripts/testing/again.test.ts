@@ -3,11 +3,17 @@ import { runAgain, type RunFiles } from './again.ts'
 import type { Outcome, TestFile } from './outcome.ts'
 import type { GroupResult } from './summary.ts'
 
-const file = (name: string, passed: number, failures = 0): TestFile => ({ name, seconds: 1, passed, failures })
+const file = (name: string, passed: number, failures = 0, skips = 0): TestFile => ({
+  name,
+  seconds: 1,
+  passed,
+  failures,
+  skips,
+})
 const outcomeOf = (files: TestFile[]): Outcome => ({
   passed: files.reduce((sum, { passed }) => sum + passed, 0),
   failures: files.flatMap(({ name, failures }) => Array.from({ length: failures }, () => `${name} failed`)),
-  skips: [],
+  skips: files.flatMap(({ name, skips }) => Array.from({ length: skips }, () => `${name} skipped`)),
   repeats: [],
   unsteady: [],
   files,
@@ -34,6 +40,12 @@ test('a test that passes when its file runs alone is unsteady and no failure', a
   expect(asked).toEqual(['http b'])
   expect(http?.outcome).toMatchObject({ passed: 8, failures: [], unsteady: ['b failed'] })
   expect(unit?.outcome).toMatchObject({ passed: 1, unsteady: [] })
+})
+
+test('the tests of a file whose preparation failed count by its second run, and other skips stay', async () => {
+  const { run } = runner([file('b', 7)])
+  const [http] = await runAgain([group('http', file('a', 1, 0, 1), file('b', 0, 1, 7), file('c', 1, 0, 2))], run)
+  expect(http?.outcome).toMatchObject({ passed: 9, failures: [], skips: ['a skipped', 'c skipped', 'c skipped'] })
 })
 
 test('a test that fails again stays a failure', async () => {

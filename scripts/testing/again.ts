@@ -37,5 +37,16 @@ function isEligible({ name, outcome: { failures, files } }: GroupResult): boolea
 function settle(first: Outcome, second: Outcome): Outcome {
   if (second.failures.length > 0 || second.skips.length > 0) return first
   const passedBefore = first.files.filter(({ failures }) => failures > 0).reduce((sum, { passed }) => sum + passed, 0)
-  return { ...first, passed: first.passed - passedBefore + second.passed, failures: [], unsteady: first.failures }
+  const passed = first.passed - passedBefore + second.passed
+  return { ...first, passed, failures: [], skips: skipsElsewhere(first), unsteady: first.failures }
+}
+
+/** Returns the skips of files without a failure. Where the preparation of a file fails, its tests are skipped. */
+function skipsElsewhere({ skips, files }: Outcome): string[] {
+  let at = 0
+  return files.flatMap((file) => {
+    const own = skips.slice(at, at + file.skips)
+    at += file.skips
+    return file.failures > 0 ? [] : own
+  })
 }

@@ -19,7 +19,7 @@ test('counts passes, failures and skips of a group', () => {
     ),
   )
   expect(outcome).toMatchObject({ passed: 1, failures: ['unit: two\n    broken'], skips: ['unit: three'], repeats: [] })
-  expect(outcome.files).toEqual([{ name: 'a.test.ts', seconds: 2.5, passed: 1, failures: 1 }])
+  expect(outcome.files).toEqual([{ name: 'a.test.ts', seconds: 2.5, passed: 1, failures: 1, skips: 1 }])
 })
 
 test('lists a test that passed at its second try with its reason and first failure', () => {

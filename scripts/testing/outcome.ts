@@ -40,6 +40,8 @@ export interface TestFile {
   readonly seconds: number
   readonly passed: number
   readonly failures: number
+  /** Tests that did not run: those of a file whose preparation failed are among them. */
+  readonly skips: number
 }
 
 /** Reads one group. A group that crashed, or exited with an error although its tests passed, counts as one more failure. */
@@ -52,7 +54,7 @@ export function readGroup(group: string, code: number, report: string | undefine
   }
   const mayRepeat = !JUDGED_ONCE.has(group)
   for (const file of Report.parse(JSON.parse(report)).testResults) {
-    const before = { passed: outcome.passed, failures: outcome.failures.length }
+    const before = { passed: outcome.passed, failures: outcome.failures.length, skips: outcome.skips.length }
     for (const test of file.assertionResults) {
       const name = `${group}: ${test.fullName}`
       const [message] = test.failureMessages ?? []
@@ -76,6 +78,7 @@ export function readGroup(group: string, code: number, report: string | undefine
       seconds: (file.endTime - file.startTime) / 1_000,
       passed: outcome.passed - before.passed,
       failures: outcome.failures.length - before.failures,
+      skips: outcome.skips.length - before.skips,
     })
   }
   const isEmpty = outcome.passed + outcome.failures.length + outcome.skips.length === 0

@@ -60,6 +60,7 @@ test('lists the fifteen slowest files, slowest first', () => {
     seconds: index,
     passed: 1,
     failures: 0,
+    skips: 0,
   }))
   const lines = describe(run(1, { groups: [group('unit', 1, { files })] }), budgets, '/root').filter((line) =>
     line.includes('.test.ts'),
