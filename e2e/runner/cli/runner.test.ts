@@ -95,7 +95,7 @@ beforeAll(async () => {
       WINDLASS_SERVER_PORT: String(port),
       WINDLASS_SERVER_ADVERTISED_URL: url,
     },
-    ready: async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
+    ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok === true,
   })
   await succeed('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFileOf(join(folder, 'server')))
 })

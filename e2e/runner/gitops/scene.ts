@@ -75,7 +75,7 @@ export async function openGitopsScene(): Promise<GitopsScene> {
       WINDLASS_SERVER_TUNNEL_DOMAIN: domain,
       WINDLASS_SERVER_TUNNEL_PORT: String(tunnelPort),
     },
-    ready: async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
+    ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok === true,
   })
   closing.defer(() => server.stop('SIGKILL'))
   const environment: NodeJS.ProcessEnv = {
