@@ -250,7 +250,7 @@ test('integrations are added, listed and removed by command, and Git tokens are 
   const file = join(folder, 'token')
   writeFileSync(file, `${at.ann.token}\n`)
   const add = `gitops integration add prod second --provider gitea --url ${at.url}`
-  expect(await at.windlass(add, at.keys.ben)).toMatchObject({ code: 1, stderr: expect.stringContaining('manage-gitops') })
+  expect(await at.windlass(add, at.keys.ben)).toMatchObject({ code: 4, stderr: expect.stringContaining('manage-gitops') })
   expect(await at.windlass(add)).toMatchObject({ code: 0, stdout: 'git-integration/second added\n' })
   expect(await at.windlass('gitops integration add prod third --url https://git.test')).toMatchObject({
     code: 2,
@@ -258,7 +258,7 @@ test('integrations are added, listed and removed by command, and Git tokens are 
   })
   const register = `gitops integration register prod second --token-file ${file}`
   expect(await at.windlass(register, at.keys.ben)).toMatchObject({ stdout: 'git-integration/second registered: ann\n' })
-  expect(await at.windlass(`${register} --runtime-token`, at.keys.ben)).toMatchObject({ code: 1 })
+  expect(await at.windlass(`${register} --runtime-token`, at.keys.ben)).toMatchObject({ code: 4 })
   expect(await at.windlass(`${register} --runtime-token`)).toMatchObject({
     stdout: 'git-integration/second has the token of the runtime: ann\n',
   })
@@ -272,7 +272,7 @@ test('integrations are added, listed and removed by command, and Git tokens are 
   expect(await at.windlass('gitops integration deregister prod second', at.keys.ben)).toMatchObject({ code: 0 })
   expect(await at.windlass('gitops integration deregister prod second', at.keys.ben)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('windlass gitops integration register RUNTIME second --token-file FILE'),
+    stderr: expect.stringContaining('You have not registered a Git token for this integration.'),
   })
   expect(await at.windlass('gitops integration remove prod second')).toMatchObject({ stdout: 'git-integration/second removed\n' })
   expect((await at.windlass('gitops integration list prod')).stdout).not.toContain('second')

@@ -2,6 +2,8 @@
 import { systemClock } from '@windlass/kit'
 import type { Release } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { StoredTrigger } from '../../../packages/server/src/gitops/releases/stored-trigger.ts'
+import { listReleaseTriggers } from '../../../packages/server/src/store/runtimes/release-triggers.ts'
 import { argoApplication, event, openReporter } from '../../../packages/server/test/support/fakes/application-reporter.ts'
 import { openGitopsScene, type GitopsScene } from './gitops-scene.ts'
 
@@ -222,9 +224,11 @@ test('a commit of the folder from which is promoted starts a release by itself, 
   const last = async (): Promise<Release | undefined> =>
     (await at.server.admin.releases.list({ query: { product: 'shop', limit: 1 } })).items[0]
   const before = await last()
-  await at.write('apps', 'staging/values.yaml', 'image:\n  tag: "1.8.0"\n')
-  await sync('staging')
-  // The first commit that the product sees starts nothing, whatever it is.
+  // The first commit that the product sees starts nothing.
+  const { store, accountId } = at.server.server.app
+  const known = async (): Promise<boolean[]> =>
+    (await listReleaseTriggers(store.query, accountId)).map(({ state }) => StoredTrigger.parse(JSON.parse(state)).commit !== '')
+  await expect.poll(known).toEqual([true])
   await at.write('apps', 'other/a.yaml', 'a: 4\n')
   await sync('staging')
   await at.write('apps', 'staging/values.yaml', 'image:\n  tag: "1.9.0"\n')
