@@ -33,3 +33,21 @@ export { promoteValues, readText, type Promoted, type PromotedFile } from './pro
 export { clusterNameOf } from './cluster-names.ts'
 export { readClusterLogin, type ClusterLogin } from './cluster-login.ts'
 export { CLUSTER_LABEL, clusterSecret, clusterSecretName, readClusterSecret, SECRET_TYPE_LABEL } from './cluster-secret.ts'
+export {
+  editToManifest,
+  findApplication,
+  isSameManifest,
+  mergeDocuments,
+  replaceDocument,
+  type FoundDocument,
+} from './application-documents.ts'
+export {
+  newApplicationText,
+  pathInRepository,
+  problemOfFile,
+  problemsOfApplication,
+  withFields,
+  type ApplicationText,
+} from './application-files.ts'
+export { homeOf } from './application-limits.ts'
+export type { ManifestProblem } from './check-application.ts'

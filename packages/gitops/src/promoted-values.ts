@@ -1,5 +1,6 @@
 /** Values that a promotion copies from one file to another: YAML keeps its comments and its other fields, JSON its indentation. Pure. */
 import { editYaml, openYaml, type Edit } from './yaml.ts'
+import { valueAt } from './value-at.ts'
 
 /** Aliases that a file may have. More would let a small file become a large value. */
 const MAX_ALIASES = 100
@@ -78,15 +79,6 @@ function keepNumber(_key: string, value: unknown, { source }: { readonly source?
 export function keysOf(jsonPath: string): (string | number)[] {
   const parts = jsonPath.replace(/^\$/, '').matchAll(/\[(\d+)\]|\['([^']*)'\]|\.?([^.[\]]+)/g)
   return [...parts].map(([, index, quoted, plain]) => (index === undefined ? (quoted ?? plain ?? '') : Number(index)))
-}
-
-function valueAt(value: unknown, keys: readonly (string | number)[]): unknown {
-  let found = value
-  for (const key of keys) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
-    found = Reflect.get(found, key)
-  }
-  return found
 }
 
 /** Sets values of a JSON text. Undefined if it has something else where a value belongs. */

@@ -1,6 +1,7 @@
 /** YAML of the shared configuration repository: the same text for the same value, and edits that keep comments and unknown fields. */
 import { isMap, isScalar, parseAllDocuments, parseDocument, stringify, type Document, type Scalar } from 'yaml'
 import { z } from 'zod'
+import { formatOf } from './yaml-format.ts'
 
 /** Aliases that a file may have. More would let a small file become a large value. */
 const MAX_ALIASES = 100
@@ -52,18 +53,19 @@ export function readManifest(text: string): Manifest | undefined {
 export type Edit = readonly [path: readonly (string | number)[], value: unknown]
 
 /**
- * Sets fields of a file. Other fields keep their text, and new texts have the quotes of `toYaml`. Returns undefined if the file has something else where a field
+ * Sets fields of a file. Other fields keep their text, the file keeps its indentation, and new texts have the quotes of `toYaml`. Returns undefined if the file has something else where a field
  * belongs.
  */
 export function editYaml(text: string, edits: readonly Edit[]): string | undefined {
   // Checks that core YAML accepts the file as well.
   const document = openYaml(text) && openOnly(text, 'failsafe')
   if (document === undefined) return undefined
+  const format = formatOf(text, document)
   try {
     for (const [path, value] of edits)
       if (value !== undefined) setField(document, path, value)
       else if (document.hasIn(path)) document.deleteIn(path)
-    return document.toString({ lineWidth: 0 })
+    return document.toString({ lineWidth: 0, ...format })
   } catch {
     return undefined
   }

@@ -18,7 +18,7 @@ export type GitopsSettings = z.infer<typeof GitopsSettings>
 export const GitopsSettingsInput = z.strictObject({ sharedRepository: RepositoryUrl })
 
 /** The subject and body of a commit. */
-const Message = z
+export const CommitMessage = z
   .string()
   .max(10_000)
   .refine((text) => text.trim() !== '' && text.isWellFormed() && !text.includes('\0'), 'must be a message')
@@ -58,7 +58,7 @@ export const SharedConfigurationInput = z.strictObject({
   repository: RepositoryUrl.optional(),
   /** Default: what the repository says, and true for its first runtime. */
   isConfigurationRuntime: z.boolean().optional(),
-  message: Message.optional(),
+  message: CommitMessage.optional(),
 })
 export type SharedConfigurationInput = z.output<typeof SharedConfigurationInput>
 
@@ -110,7 +110,7 @@ const common = {
   repository: RepositoryUrl,
   include: Glob.default('*'),
   exclude: Glob.optional(),
-  message: Message.optional(),
+  message: CommitMessage.optional(),
 }
 const StandardFields = z.strictObject({
   type: z.literal('standard'),
@@ -200,7 +200,7 @@ export const ManagedClusterInput = z.strictObject({
     .record(z.string().regex(/^(?:[a-z0-9.-]{1,253}\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/), z.string().max(10_000))
     .refine((annotations) => Object.keys(annotations).length <= 50, 'must have at most 50 annotations')
     .optional(),
-  message: Message.optional(),
+  message: CommitMessage.optional(),
 })
 
 export type ManagedClusterInput = z.output<typeof ManagedClusterInput>
@@ -235,7 +235,7 @@ export const RuntimeChartInput = z.strictObject({
   version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]{1,100})?$/, 'must be a version such as 1.2.3'),
   /** Values of the chart. They are in Git, so they must not have secrets. Default: those that the repository has. */
   values: z.record(z.string(), z.unknown()).optional(),
-  message: Message.optional(),
+  message: CommitMessage.optional(),
 })
 export type RuntimeChartInput = z.output<typeof RuntimeChartInput>
 
