@@ -24,6 +24,7 @@ import { openForgeCaller } from './forge/call-forge.ts'
 import { openForgeHosts } from './forge/hosts.ts'
 import { openForgeSession, type ForgeSession } from './forge/session.ts'
 import { openGitops } from './gitops/gitops.ts'
+import { applicationFileRoutes } from './http/application-file-routes.ts'
 import { applicationRoutes } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
@@ -129,6 +130,10 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     clock,
   })
 
+  const applications = openApplications({ kube, namespace, clock })
+  const place = { runtime, namespace }
+  const gitops = openGitops({ client, kube, integrations, tokens, forges, hosts, commits, applications, place })
+
   /** Opens the forge of an integration with the token of the caller. Throws `not-found` and `git-token-missing`. */
   async function open({
     params,
@@ -156,11 +161,9 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
       ...browseRoutes(async (call) => (await open(call)).session),
       ...commitRoutes({ open, commits, slots }),
-      ...gitopsRoutes({
-        ...openGitops({ client, kube, integrations, tokens, forges, hosts, commits, place: { runtime, namespace } }),
-        slots,
-      }),
-      ...applicationRoutes({ applications: openApplications({ kube, namespace, clock }), argo: openArgo(options) }),
+      ...gitopsRoutes({ ...gitops, slots }),
+      ...applicationRoutes({ applications, argo: openArgo(options) }),
+      ...applicationFileRoutes({ ...gitops, slots }),
     ],
   })
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port }).catch((error: unknown) => {

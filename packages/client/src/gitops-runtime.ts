@@ -1,8 +1,14 @@
 /** The calls of users to a GitOps runtime: its app-proxy, with the key of the user, at the URL of the runtime. */
 import {
+  ApplicationChange,
+  ApplicationEdit,
   ApplicationEvent,
+  ApplicationFile,
+  ApplicationFileQuery,
   ApplicationName,
   ApplicationRemoval,
+  AppliedApplication,
+  AppliedQuery,
   ClusterName,
   EventQuery,
   GitIntegration,
@@ -20,6 +26,7 @@ import {
   ManagedCluster,
   ManagedClusterChange,
   ManagedClusterInput,
+  NewApplication,
   NewGitSource,
   page,
   RefreshInput,
@@ -105,6 +112,26 @@ export const GITOPS_RUNTIME_ROUTES = {
   addCluster: route('POST', `${BASE}/clusters`, { body: ManagedClusterInput, answer: ManagedClusterChange }),
   applications: route('GET', `${BASE}/applications`, { answer: page(RuntimeApplication) }),
   application: route('GET', `${BASE}/applications/{name}`, { params: ByApplication, answer: RuntimeApplicationDetails }),
+  /** Commits the manifest of a new application to a Git source. */
+  createApplication: route('POST', `${BASE}/applications`, { body: NewApplication, answer: ApplicationChange }),
+  /** Returns the manifest of an application that a Git source has. */
+  applicationFile: route('GET', `${BASE}/applications/{name}/file`, {
+    params: ByApplication,
+    query: ApplicationFileQuery,
+    answer: ApplicationFile,
+  }),
+  /** Commits a change of it. */
+  editApplication: route('PUT', `${BASE}/applications/{name}/file`, {
+    params: ByApplication,
+    body: ApplicationEdit,
+    answer: ApplicationChange,
+  }),
+  /** Returns how far Argo CD is with a commit that wrote it. */
+  appliedApplication: route('GET', `${BASE}/applications/{name}/applied`, {
+    params: ByApplication,
+    query: AppliedQuery,
+    answer: AppliedApplication,
+  }),
   /** Deletes an application, by default with its objects. */
   deleteApplication: route('DELETE', `${BASE}/applications/{name}`, {
     params: ByApplication,

@@ -35,6 +35,8 @@ export interface ApplicationCall {
 export interface Applications {
   /** Lists those of the namespace by name. */
   list(): Promise<readonly RuntimeApplication[]>
+  /** Returns the object as the cluster has it; undefined if it does not exist. */
+  find(name: string): Promise<Manifest | undefined>
   /** Throws `not-found`. */
   get(name: string): Promise<RuntimeApplicationDetails>
   /** Starts a sync in the name of the caller. Throws `not-found`, and `conflict` if the state of the application forbids it. */
@@ -45,6 +47,8 @@ export interface Applications {
   terminate(name: string): Promise<RuntimeApplicationDetails>
   /** Compares the application with its source, and waits for the result. Throws `not-found`, and `argo-cd-unreachable` after a minute. */
   refresh(call: ApplicationCall, name: string, input: { readonly hard: boolean }): Promise<RuntimeApplicationDetails>
+  /** Asks for a comparison without waiting for it. Returns false if the application does not exist. */
+  askRefresh(name: string): Promise<boolean>
   /** Deletes the application. The controller deletes its objects, unless they are to stay. Throws `not-found`. */
   remove(name: string, cascade: (typeof CASCADES)[number]): Promise<RuntimeApplicationDetails>
 }
@@ -58,9 +62,14 @@ export interface ApplicationsOptions {
 export function openApplications({ kube, namespace, clock }: ApplicationsOptions): Applications {
   const refTo = (name: string): ObjectRef => ({ kind: 'Application', namespace, name })
 
-  async function load(name: string): Promise<Manifest> {
+  async function find(name: string): Promise<Manifest | undefined> {
     const found = await kube.find(refTo(name))
-    if (found !== undefined) return parse(found)
+    return found === undefined ? undefined : parse(found)
+  }
+
+  async function load(name: string): Promise<Manifest> {
+    const found = await find(name)
+    if (found !== undefined) return found
     throw notFound(name)
   }
 
@@ -105,6 +114,7 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
       const found = await kube.list({ kind: 'Application', namespace })
       return found.map((object) => toRuntimeApplication(parse(object))).toSorted((a, b) => (a.name < b.name ? -1 : 1))
     },
+    find,
     get: async (name) => toRuntimeApplicationDetails(await load(name)),
     async sync({ caller }, name, input) {
       const app = await change(name, (before) => start(syncOperation(before, input, caller.userName)))
@@ -127,6 +137,15 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
       await change(name, () => ({ metadata: { annotations: { [REFRESH]: hard ? 'hard' : 'normal' } } }))
       const isDone = ({ metadata }: Manifest): boolean => metadata.annotations?.[REFRESH] === undefined
       return toRuntimeApplicationDetails(await until(name, isDone, signal))
+    },
+    async askRefresh(name) {
+      try {
+        await kube.patch(refTo(name), { metadata: { annotations: { [REFRESH]: 'normal' } } })
+        return true
+      } catch (error) {
+        if (isFault(error, 'not-found')) return false
+        throw error
+      }
     },
     async remove(name, cascade) {
       const app = await change(name, ({ metadata }) => {

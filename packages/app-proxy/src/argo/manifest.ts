@@ -38,6 +38,7 @@ const time = z
 
 const Health = z.object({ status: text, message: text }).nullish()
 const Source = z.looseObject({ repoURL: text, path: text, targetRevision: text, chart: text, name: text })
+const Destination = z.object({ server: text, name: text, namespace: text })
 const By = z.object({ username: text }).nullish()
 const Result = z.object({
   group: text,
@@ -56,7 +57,15 @@ const OperationState = z.object({
   finishedAt: time,
   retryCount: z.int().nonnegative().nullish(),
   operation: z.object({ initiatedBy: By }).nullish(),
-  syncResult: z.object({ revision: text, revisions: list(z.string()), resources: list(Result) }).nullish(),
+  syncResult: z
+    .object({
+      revision: text,
+      revisions: list(z.string()),
+      source: Source.nullish(),
+      sources: list(Source),
+      resources: list(Result),
+    })
+    .nullish(),
 })
 
 /** The fields that are read. Others stay, because an operation repeats those of the source. */
@@ -68,12 +77,13 @@ export const ApplicationManifest = z.looseObject({
     deletionTimestamp: text,
     annotations: z.record(z.string(), z.string()).nullish(),
     finalizers: list(z.string()),
+    ownerReferences: list(z.object({ kind: z.string(), name: z.string() })),
   }),
   spec: z.looseObject({
     project: text,
     source: Source.nullish(),
     sources: list(Source),
-    destination: z.object({ server: text, name: text, namespace: text }).nullish(),
+    destination: Destination.nullish(),
     syncPolicy: z
       .looseObject({
         automated: z.looseObject({ enabled: z.boolean().nullish() }).nullish(),
@@ -86,7 +96,14 @@ export const ApplicationManifest = z.looseObject({
   status: z
     .looseObject({
       health: Health,
-      sync: z.object({ status: text, revision: text, revisions: list(z.string()) }).nullish(),
+      sync: z
+        .object({
+          status: text,
+          revision: text,
+          revisions: list(z.string()),
+          comparedTo: z.object({ source: Source.nullish(), sources: list(Source), destination: Destination.nullish() }).nullish(),
+        })
+        .nullish(),
       conditions: list(z.object({ type: text, message: text, lastTransitionTime: time })),
       operationState: OperationState.nullish(),
       resources: list(
@@ -162,13 +179,13 @@ export function toRuntimeApplication(manifest: ApplicationManifest): RuntimeAppl
 
 /** Returns what is shown of one application. */
 export function toRuntimeApplicationDetails(manifest: ApplicationManifest): RuntimeApplicationDetails {
-  const { metadata, status } = manifest
+  const { status } = manifest
   return {
     ...toRuntimeApplication(manifest),
     resources: (status?.resources ?? []).flatMap(toResource),
     results: (status?.operationState?.syncResult?.resources ?? []).flatMap(toResult),
     history: (status?.history ?? []).map(toDeployment).toReversed(),
-    ...defined({ parent: parentOf(metadata.annotations?.[TRACKING_ID], metadata.name) }),
+    ...defined({ parent: parentOf(manifest) }),
   }
 }
 
@@ -182,7 +199,7 @@ function syncOf(word: string | undefined): ApplicationSync | undefined {
   return word === 'Synced' ? 'synced' : word === 'OutOfSync' ? 'out-of-sync' : 'unknown'
 }
 
-function revisionsOf({ revision, revisions = [] }: { revision?: string | undefined; revisions?: string[] }): string[] {
+export function revisionsOf({ revision, revisions = [] }: { revision?: string | undefined; revisions?: string[] }): string[] {
   return revisions.length > 0 ? revisions : revision === undefined ? [] : [revision]
 }
 
@@ -240,8 +257,8 @@ function toDeployment({ id, deployedAt, initiatedBy, ...found }: Status['history
   return { id, revisions: revisionsOf(found), ...defined({ at: deployedAt, by: initiatedBy?.username }) }
 }
 
-/** Returns the other application that an object belongs to. In another namespace its name is `NAMESPACE_NAME`. */
-function parentOf(trackingId: string | undefined, own: string): string | undefined {
-  const [name = ''] = trackingId?.split(':') ?? []
-  return name === '' || name === own ? undefined : name
+/** Returns the application whose source has the manifest of this one. In another namespace its name is `NAMESPACE_NAME`. */
+export function parentOf({ metadata }: ApplicationManifest): string | undefined {
+  const [name = ''] = metadata.annotations?.[TRACKING_ID]?.split(':') ?? []
+  return name === '' || name === metadata.name ? undefined : name
 }

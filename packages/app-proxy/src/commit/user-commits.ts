@@ -14,6 +14,7 @@ import {
   type Signature,
 } from './commit-files.ts'
 import type { GitSettings } from './git-environment.ts'
+import { mergeTexts, type MergedTexts } from './merge-texts.ts'
 
 /** A forge with the Git token of the user who commits. */
 export interface UserForge {
@@ -45,6 +46,8 @@ export interface UserCommit extends CommitResult {
 export interface UserCommits {
   /** Commits and pushes. Throws `forbidden` if the user may not push to the repository, and what `commitFiles` throws. */
   commit(forge: UserForge, change: UserChange): Promise<UserCommit>
+  /** Merges two texts that came from one. Undefined if both change the same lines. */
+  merge(texts: MergedTexts, signal: AbortSignal): Promise<string | undefined>
 }
 
 export interface UserCommitsOptions {
@@ -78,6 +81,7 @@ export function openUserCommits({ git, clock }: UserCommitsOptions): UserCommits
       )
       return { ...result, branch, url: home + browser.commitPath(repo, result.revision) }
     },
+    merge: (texts, signal) => mergeTexts(texts, { ...git, signal }),
   }
 }
 
@@ -96,7 +100,7 @@ export function mayNotPush(repo: string): Error {
 }
 
 /** Asks the forge for the last commit that changed a path. Undefined if it does not say: the message about a conflict must not fail for it. */
-async function findLastChange(session: ForgeSession, place: RepositoryPlace): Promise<OtherCommit | undefined> {
+export async function findLastChange(session: ForgeSession, place: RepositoryPlace): Promise<OtherCommit | undefined> {
   const found = await readList(session, session.browser.commits(place), undefined).catch((error: unknown) => {
     if (isFault(error)) return undefined
     throw error

@@ -16,7 +16,8 @@ import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ClusterSecrets } from './cluster-secrets.ts'
 import type { RepositoryView } from './repository-view.ts'
 import { foreignFile, listClusterNames, oneFile, requireRuntime } from './shared-configuration.ts'
-import type { Plan, SharedRepositories } from './shared-repository.ts'
+import type { Plan } from './repository-branch.ts'
+import type { SharedRepositories } from './shared-repository.ts'
 import type { GitopsCall } from './user-repositories.ts'
 
 export interface Clusters {

@@ -22,9 +22,10 @@ import {
   type RepositoryChange,
 } from '@windlass/protocol'
 import { readList } from '../forge/browse.ts'
-import type { RepositoryView } from './repository-view.ts'
+import { readIfText, type RepositoryView } from './repository-view.ts'
 import { foreignFile, listClusterNames, oneFile, requireRuntime } from './shared-configuration.ts'
-import type { Plan, SharedRepositories } from './shared-repository.ts'
+import type { Plan } from './repository-branch.ts'
+import type { SharedRepositories } from './shared-repository.ts'
 import type { GitopsCall, UserRepositories } from './user-repositories.ts'
 
 /** Files that are read at once. */
@@ -123,11 +124,7 @@ export function openGitSources({ shared, repositories, place }: GitSourcesOption
 }
 
 async function readOne(view: RepositoryView, file: string): Promise<ListedGitSource[]> {
-  const text = await view.read(file).catch((error: unknown) => {
-    // A file that is not text, or is large, is not a Git source.
-    if (isFault(error, 'conflict', 'file-too-large')) return undefined
-    throw error
-  })
+  const text = await readIfText(view, file)
   const source = text === undefined ? undefined : readGitSource(text)
   return source === undefined ? [] : [{ ...source, file }]
 }

@@ -4,11 +4,16 @@ import type { Kube } from '@windlass/kube'
 import type { Client } from '@windlass/protocol'
 import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
+import type { ApplicationFileParts } from '../http/application-file-routes.ts'
 import type { GitopsParts } from '../http/gitops-routes.ts'
+import type { Applications } from '../argo/applications.ts'
+import { openAppliedApplications } from './applied-applications.ts'
+import { openApplicationFiles } from './application-files.ts'
 import { openClusterSecrets } from './cluster-secrets.ts'
 import { openClusters } from './clusters.ts'
 import { openControlPlane } from './control-plane.ts'
 import { openGitSources } from './git-sources.ts'
+import { openRepositoryBranches } from './repository-branch.ts'
 import { openRuntimeCharts } from './runtime-chart.ts'
 import { openSharedConfigurations } from './shared-configuration.ts'
 import { openSharedRepositories } from './shared-repository.ts'
@@ -20,17 +25,30 @@ export interface GitopsOptions extends UserRepositoriesOptions {
   readonly kube: Kube
   readonly hosts: ForgeHosts
   readonly commits: UserCommits
+  readonly applications: Applications
   readonly place: RuntimePlace
 }
 
-export function openGitops({ client, kube, hosts, commits, place, ...rest }: GitopsOptions): Omit<GitopsParts, 'slots'> {
+export function openGitops({
+  client,
+  kube,
+  hosts,
+  commits,
+  applications,
+  place,
+  ...rest
+}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts, 'slots'> {
   const controlPlane = openControlPlane(client)
   const repositories = openUserRepositories(rest)
-  const shared = openSharedRepositories({ controlPlane, repositories, commits })
+  const branches = openRepositoryBranches({ repositories, commits })
+  const shared = openSharedRepositories({ controlPlane, branches })
+  const gitSources = openGitSources({ shared, repositories, place })
   return {
     configurations: openSharedConfigurations({ shared, controlPlane, place }),
     charts: openRuntimeCharts({ shared, place }),
-    gitSources: openGitSources({ shared, repositories, place }),
+    gitSources,
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
+    applicationFiles: openApplicationFiles({ gitSources, branches, applications, place }),
+    applied: openAppliedApplications({ applications, branches }),
   }
 }

@@ -67,6 +67,14 @@ export function viewAt(
   }
 }
 
+/** Like `read`, but returns undefined for a file that is not text or is large. */
+export async function readIfText(view: RepositoryView, path: string): Promise<string | undefined> {
+  return view.read(path).catch((error: unknown) => {
+    if (isFault(error, 'conflict', 'file-too-large')) return undefined
+    throw error
+  })
+}
+
 function asNothing(error: unknown): undefined {
   if (isFault(error, 'not-found')) return undefined
   throw error

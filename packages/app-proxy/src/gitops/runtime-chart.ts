@@ -13,7 +13,8 @@ import { fault } from '@windlass/kit'
 import type { RuntimeChart, RuntimeChartChange, RuntimeChartInput } from '@windlass/protocol'
 import type { RepositoryView } from './repository-view.ts'
 import { foreignFile, requireRuntime } from './shared-configuration.ts'
-import type { Plan, SharedRepositories, SharedRepository } from './shared-repository.ts'
+import type { Plan, RepositoryBranch } from './repository-branch.ts'
+import type { SharedRepositories } from './shared-repository.ts'
 import type { GitopsCall } from './user-repositories.ts'
 
 export interface RuntimeCharts {
@@ -52,7 +53,7 @@ export function openRuntimeCharts({
 }
 
 interface ChartPlan {
-  readonly repository: SharedRepository
+  readonly repository: RepositoryBranch
   readonly place: RuntimePlace
   readonly input: RuntimeChartInput
 }

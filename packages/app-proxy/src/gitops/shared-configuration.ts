@@ -17,7 +17,8 @@ import { fault, type Fault } from '@windlass/kit'
 import type { SharedConfiguration, SharedConfigurationChange, SharedConfigurationInput } from '@windlass/protocol'
 import type { ControlPlane } from './control-plane.ts'
 import type { RepositoryView } from './repository-view.ts'
-import type { Files, Plan, SharedRepositories, SharedRepository } from './shared-repository.ts'
+import type { Files, Plan, RepositoryBranch } from './repository-branch.ts'
+import type { SharedRepositories } from './shared-repository.ts'
 import type { GitopsCall } from './user-repositories.ts'
 
 export interface SharedConfigurations {
@@ -25,7 +26,7 @@ export interface SharedConfigurations {
   show(call: GitopsCall): Promise<SharedConfiguration>
   /**
    * Checks the repository, chooses it for the account unless it has one, and commits the folders and the files of this runtime that are missing. Files that are there keep
-   * what people have added. Throws `conflict` if the account has another repository, and what `SharedRepository.change` throws.
+   * what people have added. Throws `conflict` if the account has another repository, and what `RepositoryBranch.change` throws.
    */
   set(call: GitopsCall, input: SharedConfigurationInput): Promise<SharedConfigurationChange>
 }
@@ -39,7 +40,7 @@ export interface SharedConfigurationOptions {
 export function openSharedConfigurations({ shared, controlPlane, place }: SharedConfigurationOptions): SharedConfigurations {
   const ownFile = clusterPath(place.runtime, IN_CLUSTER)
 
-  function toShown({ url, place: at }: SharedRepository, revision: string, text: string | undefined): SharedConfiguration {
+  function toShown({ url, place: at }: RepositoryBranch, revision: string, text: string | undefined): SharedConfiguration {
     return {
       repository: url,
       branch: at.branch,

@@ -10,13 +10,20 @@ import type { FileChange } from '../commit/commit-files.ts'
 import { isBranchName, problemOfPath } from '../commit/paths.ts'
 import type { UserChange, UserCommit, UserCommits } from '../commit/user-commits.ts'
 import { readList } from '../forge/browse.ts'
+import { listFiles } from '../gitops/list-files.ts'
 import { openView, viewAt, type RepositoryView } from '../gitops/repository-view.ts'
-import { listFiles } from './list-files.ts'
 import { ensurePull, findPull } from './pulls.ts'
 import type { RuntimeForges, RuntimeRepository } from './runtime-forges.ts'
 
 /** How often a change is made again from new files, after another commit has changed the same ones. */
 const MAX_TRIES = 3
+/** Files of an application that are promoted together, as many as a commit has. */
+const FILES = {
+  files: 100,
+  folders: 100,
+  what: 'The folder of the application',
+  hint: 'Name the values to promote in the product or a template.',
+}
 /** Longest version. Characters. */
 const MAX_VERSION = 200
 /** The line of a commit message that names the change. */
@@ -153,7 +160,7 @@ async function copyValues(named: [string, { jsonPaths: string[] }][], from: Repo
 /** All files of the folder. Files that only the target has stay. */
 async function copyAll(from: RepositoryView, to: RepositoryView): Promise<Text[]> {
   const changed: Text[] = []
-  for (const path of await listFiles(from)) {
+  for (const path of await listFiles(from, FILES)) {
     const [source, target] = await Promise.all([from.read(path), to.read(path)])
     if (source !== undefined && source !== target) changed.push([path, source])
   }

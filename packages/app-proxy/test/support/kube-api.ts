@@ -1,4 +1,4 @@
-/** An HTTP server that answers like the API server of a cluster, for Secrets and ConfigMaps. What it has is in memory. */
+/** An HTTP server that answers like the API server of a cluster, for Secrets, ConfigMaps and applications of Argo CD. What it has is in memory. */
 import { once } from 'node:events'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -6,14 +6,16 @@ import type { KubeObject } from '@windlass/kube'
 
 export interface KubeApi extends AsyncDisposable {
   readonly url: string
-  /** Objects by `secrets/NAME` or `configmaps/NAME`, in their namespace. */
+  /** Objects by `secrets/NAME`, `configmaps/NAME` or `applications/NAME`, in their namespace. */
   readonly objects: Map<string, KubeObject>
   /** Called before each change; may change objects first, as another client would. */
   beforePatch: (name: string) => void
 }
 
 export const NAMESPACE = 'prod-runtime'
-const PATH = new RegExp(`^/api/v1/namespaces/${NAMESPACE}/(secrets|configmaps)(?:/([a-z0-9.-]+))?$`)
+const PATH = new RegExp(
+  `^/api(?:s/argoproj\\.io)?/v1(?:alpha1)?/namespaces/${NAMESPACE}/(secrets|configmaps|applications)(?:/([a-z0-9.-]+))?$`,
+)
 
 export async function startKubeApi(): Promise<KubeApi> {
   const objects = new Map<string, KubeObject>()

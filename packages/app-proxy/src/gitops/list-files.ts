@@ -1,13 +1,17 @@
 /** The files of a folder and of those below it. */
 import { fault } from '@windlass/kit'
-import type { RepositoryView } from '../gitops/repository-view.ts'
+import type { RepositoryView } from './repository-view.ts'
 
-/** Files of an application that are promoted together, as many as a commit has. */
-const MAX_FILES = 100
-const MAX_FOLDERS = 100
+export interface ListLimits {
+  readonly files: number
+  readonly folders: number
+  /** Names the folder in the message, and says what to do. */
+  readonly what: string
+  readonly hint: string
+}
 
 /** Returns the paths below the folder of the view. Links and submodules are left out. Throws `file-too-large`. */
-export async function listFiles(view: RepositoryView): Promise<string[]> {
+export async function listFiles(view: RepositoryView, limits: ListLimits): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
   for (let at = 0; at < folders.length; at += 1) {
@@ -17,10 +21,10 @@ export async function listFiles(view: RepositoryView): Promise<string[]> {
       if (type === 'file') files.push(path)
       if (type === 'folder') folders.push(path)
     }
-    if (files.length > MAX_FILES || folders.length > MAX_FOLDERS)
+    if (files.length > limits.files || folders.length > limits.folders)
       throw fault('file-too-large', {
-        message: `The folder of the application has more than ${MAX_FILES} files, or ${MAX_FOLDERS} folders.`,
-        hint: 'Name the values to promote in the product or a template.',
+        message: `${limits.what} has more than ${limits.files} files, or ${limits.folders} folders.`,
+        hint: limits.hint,
       })
   }
   return files

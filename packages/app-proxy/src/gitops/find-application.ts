@@ -1,0 +1,93 @@
+/** Where the Git sources of a runtime have the manifest of an application. */
+import { findApplication, problemOfFile, type FoundDocument } from '@windlass/gitops'
+import { fault, isFault } from '@windlass/kit'
+import { problemOfRepositoryUrl, type ListedGitSource } from '@windlass/protocol'
+import { listFiles } from './list-files.ts'
+import type { RepositoryBranch, RepositoryBranches } from './repository-branch.ts'
+import { readIfText, type RepositoryView } from './repository-view.ts'
+import type { GitopsCall } from './user-repositories.ts'
+
+/** Files that are read at once. */
+const READS = 8
+const MAX_FILES = 1_000
+const MAX_FOLDERS = 200
+
+/** A Git source whose repository is open. */
+export interface OpenSource {
+  readonly source: ListedGitSource
+  readonly branch: RepositoryBranch
+}
+
+/** The file with an application. */
+export interface FoundFile {
+  /** From the folder of the Git source. */
+  readonly file: string
+  readonly text: string
+  readonly document: FoundDocument
+}
+
+export interface FoundApplication extends OpenSource, FoundFile {}
+
+/** Opens the repository of a Git source. Throws `request-invalid` for one that no Git token reads, and what `RepositoryBranches.open` throws. */
+export async function openSource(branches: RepositoryBranches, call: GitopsCall, source: ListedGitSource): Promise<OpenSource> {
+  const problem = problemOfRepositoryUrl(source.repository)
+  if (problem !== undefined)
+    throw fault('request-invalid', { message: `The repository of the Git source "${source.name}" cannot be opened. ${problem}.` })
+  return { source, branch: await branches.open(call, source.repository) }
+}
+
+/** Returns the file of an application; undefined if the Git source has none. Throws `file-too-large` for a source with more than 1,000 files. */
+export async function findInSource(view: RepositoryView, { source }: OpenSource, name: string): Promise<FoundFile | undefined> {
+  const files = await listFiles(view, {
+    files: MAX_FILES,
+    folders: MAX_FOLDERS,
+    what: `The folder of the Git source "${source.name}"`,
+    hint: 'Divide it into several Git sources.',
+  })
+  const applied = files.filter((file) => problemOfFile(file, source) === undefined)
+  // Most files have the name of their application.
+  const sorted = [...applied.filter((file) => file.includes(name)), ...applied.filter((file) => !file.includes(name))]
+  for (let at = 0; at < sorted.length; at += READS) {
+    const found = await Promise.all(sorted.slice(at, at + READS).map((file) => findInFile(view, file, name)))
+    const [first] = found.filter((one) => one !== undefined)
+    if (first !== undefined) return first
+  }
+  return undefined
+}
+
+/** Returns the application of a file; undefined if the file has none of this name. */
+export async function findInFile(view: RepositoryView, file: string, name: string): Promise<FoundFile | undefined> {
+  const text = await readIfText(view, file)
+  const document = text === undefined ? undefined : findApplication(text, name)
+  return text === undefined || document === undefined ? undefined : { file, text, document }
+}
+
+export interface Search {
+  readonly found: FoundApplication | undefined
+  /** Why Git sources were not searched. */
+  readonly unsearched: readonly string[]
+}
+
+/** Searches Git sources, in their order, until one has the application. One that cannot be read is left out, unless `required` is its name. */
+export async function searchSources(
+  branches: RepositoryBranches,
+  call: GitopsCall,
+  {
+    sources,
+    name,
+    required,
+  }: { readonly sources: readonly ListedGitSource[]; readonly name: string; readonly required?: string | undefined },
+): Promise<Search> {
+  const unsearched: string[] = []
+  for (const source of sources) {
+    try {
+      const open = await openSource(branches, call, source)
+      const found = await findInSource(await open.branch.view(), open, name)
+      if (found !== undefined) return { found: { ...open, ...found }, unsearched }
+    } catch (error) {
+      if (!isFault(error) || source.name === required) throw error
+      unsearched.push(`The Git source "${source.name}" could not be searched: ${error.message}`)
+    }
+  }
+  return { found: undefined, unsearched }
+}
