@@ -18,6 +18,8 @@ export interface Settings {
   readonly postgres: string | undefined
   /** Base URL of the documentation that `validate` links to. */
   readonly docsUrl: string | undefined
+  /** Command that edits a file. */
+  readonly editor: string | undefined
   /** Shows stack traces. */
   readonly debug: boolean
   readonly noColor: boolean
@@ -72,6 +74,7 @@ export function readSettings(
     caFile: get('WINDLASS_CA_FILE'),
     postgres: get('WINDLASS_POSTGRES'),
     docsUrl: (get('WINDLASS_DOCS_URL') ?? get('DOCS_BASE_URL'))?.replace(/\/+$/, ''),
+    editor: get('VISUAL') ?? get('EDITOR'),
     debug: globals.verbose === true || get('WINDLASS_DEBUG') !== undefined,
     noColor: get('NO_COLOR') !== undefined || get('TERM') === 'dumb',
     forceColor: get('FORCE_COLOR') !== undefined && get('FORCE_COLOR') !== '0',

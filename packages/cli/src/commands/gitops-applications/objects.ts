@@ -5,6 +5,7 @@ import type { ResourceDifference, ResourceNode } from '@windlass/protocol'
 import { systemClock } from '@windlass/kit'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
+import { paintDiff } from '../../format/diff.ts'
 import { printValue } from '../../format/output.ts'
 import { paintStatus, type Style } from '../../format/style.ts'
 import { formatAge } from '../../format/time.ts'
@@ -83,10 +84,7 @@ async function diffOf(item: ResourceDifference, style: Style): Promise<string[]>
     before: item.change === 'create' ? absent : `${name} (cluster)`,
     after: item.change === 'delete' ? absent : `${name} (source)`,
   }
-  const patch = unifiedDiff(textOf(item.live), textOf(item.target), labels).trimEnd()
-  return patch
-    .split('\n')
-    .map((line) => (line.startsWith('+') ? style.green(line) : line.startsWith('-') ? style.red(line) : line))
+  return paintDiff(unifiedDiff(textOf(item.live), textOf(item.target), labels), style)
 }
 
 interface LogOptions {
