@@ -133,7 +133,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'argocd',
     include: ARGOCD,
-    parts: ['cluster', 'image:argocd', 'image:shell', 'git', 'openssl', 'postgres', 'programs'],
+    parts: ['cluster', 'image:argocd', 'image:shell', 'git', 'gitea', 'openssl', 'postgres', 'programs'],
     // It has the definition of applications, of which reporters there have another one.
     after: ['cluster'],
     sharesProcess: true,

@@ -1,6 +1,10 @@
 /** Git sources in the shared configuration repository: changes, refusals, files of people, and commits that meet others. */
+import { readFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Answer } from '../../../packages/app-proxy/test/support/scene.ts'
+import { NAMESPACE } from '../../../packages/app-proxy/test/support/kube-api.ts'
+import { callWindlass } from '../../../packages/cli/test/windlass.ts'
 import { openGitopsScene, type GitopsScene } from './gitops-scene.ts'
 
 let at: GitopsScene
@@ -54,6 +58,178 @@ test('a Git source is created, listed, edited and deleted, each with one commit 
   expect((await at.windlass('gitops git-source list prod')).stderr).toBe('No Git sources found.\n')
 })
 
+/** An application in Git, with comments and an order of its own. */
+const SHOP = (repo: string): string => `# by Mira
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop, namespace: ${NAMESPACE}}
+spec:
+  project: default
+  source: {repoURL: ${repo}, path: deploy, targetRevision: r1} # pinned
+  destination: {server: https://kubernetes.default.svc, namespace: shop}
+`
+const commits = async (): Promise<string[]> => (await at.inClone('apps', 'log', '--format=%an: %s')).trim().split('\n')
+
+test('an application is committed to the only Git source by its user, once, and a dry run commits nothing (O038)', async () => {
+  const repo = `${at.url}/ann/shop.git`
+  const fields = `--repo ${repo} --path deploy --dest-namespace shop --sync-policy automatic --helm-set tag=1`
+  const none = await at.windlass(`gitops app create prod api ${fields}`, at.keys.ben)
+  expect(none).toMatchObject({ code: 3, stderr: expect.stringContaining('has no Git source') })
+  await at.windlass(`gitops git-source create prod apps --git-src-repo ${at.url}/ann/apps.git/prod --include *.yaml`)
+  const before = await commits()
+  const dry = await at.windlass(`gitops app create prod api ${fields} --dry-run`, at.keys.ben)
+  expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('It would be prod/api.yaml of the branch main') })
+  expect(await commits()).toEqual(before)
+  const created = await at.windlass(`gitops app create prod api ${fields}`, at.keys.ben)
+  expect(created).toMatchObject({ code: 0, stdout: 'application/api created\n' })
+  expect(created.stderr).toContain('has no application for the Git source "apps"')
+  expect(await at.inClone('apps', 'show', 'HEAD:prod/api.yaml')).toBe(dry.stdout)
+  expect(await commits()).toEqual(['ben: Create the application api', ...before])
+  const again = await at.windlass(`gitops app create prod api ${fields}`, at.keys.ben)
+  expect(again).toEqual({ code: 0, stdout: 'application/api unchanged\n', stderr: '' })
+  const other = await at.windlass(`gitops app create prod api ${fields} --project other`, at.keys.ben)
+  expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('the file api.yaml of the Git source "apps" has it') })
+  for (const [line, code, why] of [
+    [`api2 ${fields} --git-file api.json`, 2, 'must end with .yaml'],
+    [`api2 ${fields} --git-file ../api.yaml`, 2, 'contains ".."'],
+    [`api2 ${fields} --git-file app.yaml`, 1, 'has a file app.yaml with something else'],
+    [`apps ${fields}`, 1, 'an application of the runtime itself has it'],
+    [`api2 ${fields} --git-source none`, 3, 'The Git source "none" does not exist.'],
+    ['api2 --repo x --path deploy --dest-name eu --dest-server https://eu', 2, 'server and cluster exclude each other'],
+    ['api2 --path deploy', 2, 'spec.source.repoURL'],
+  ] as const)
+    expect([line, await at.windlass(`gitops app create prod ${line}`)]).toEqual([
+      line,
+      expect.objectContaining({ code, stderr: expect.stringContaining(why) }),
+    ])
+  const [viewer, reader] = await Promise.all(
+    [at.keys.vic, at.keys.rea].map((key) => at.windlass(`gitops app create prod api2 ${fields}`, key)),
+  )
+  expect(viewer).toMatchObject({ code: 4, stderr: expect.stringContaining('change-gitops') })
+  expect(reader).toMatchObject({ code: 4, stderr: expect.stringContaining('may not push') })
+  expect(await commits()).toHaveLength(before.length + 1)
+})
+
+test('an edit shows the difference, and changes only its fields in the file of a person (O039)', async () => {
+  const repo = `${at.url}/ann/shop.git`
+  const file = `a:   1 # odd\n---\n${SHOP(repo)}`
+  await at.write('apps', 'prod/team.yaml', file)
+  const before = await commits()
+  const dry = await at.windlass('gitops app edit prod shop --revision r2 --dry-run', at.keys.vic)
+  expect(dry.code).toBe(4)
+  const shown = await at.windlass('gitops app edit prod shop --revision r2 --dry-run', at.keys.ben)
+  expect(shown).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(
+      /^--- a\/prod\/team.yaml\n\+\+\+ b\/prod\/team.yaml\n@@ [^\n]*\n(?: [^\n]*\n)*-  source:[^\n]* r1} # pinned\n\+  source:[^\n]* r2} # pinned\n(?: [^\n]*\n)*$/,
+    ),
+  })
+  const unsure = await at.windlass('gitops app edit prod shop --revision r2', at.keys.ben)
+  expect(unsure).toMatchObject({ code: 2, stdout: shown.stdout, stderr: expect.stringContaining('Add --yes') })
+  expect(await commits()).toEqual(before)
+  const edited = await at.windlass('gitops app edit prod shop --revision r2 --yes --message Release', at.keys.ben)
+  expect(edited).toMatchObject({ code: 0, stdout: `${shown.stdout}application/shop changed\n` })
+  expect(await commits()).toEqual(['ben: Release', ...before])
+  expect(await at.inClone('apps', 'show', 'HEAD:prod/team.yaml')).toBe(file.replace('r1', 'r2'))
+  const same = await at.windlass('gitops app edit prod shop --revision r2 --yes', at.keys.ben)
+  expect(same).toEqual({ code: 0, stdout: 'application/shop unchanged\n', stderr: '' })
+  const wrong = await at.call('PUT', '/applications/shop/file', { body: { manifest: SHOP(repo).replace('path:', 'pth:') } })
+  expect(wrong).toMatchObject({
+    status: 400,
+    body: { problems: [{ path: 'spec.source.pth', line: 7, hint: 'Did you mean path?' }] },
+  })
+  expect(await at.windlass('gitops app edit prod absent --revision r2 --yes')).toMatchObject({ code: 3 })
+  // Without options the editor opens the document, with its comments.
+  const inEditor = async (editor: string): ReturnType<typeof callWindlass> =>
+    callWindlass(['gitops', 'app', 'edit', 'prod', 'shop', '--yes', '--runtime-url', at.scene.proxy.url], {
+      ...process.env,
+      WINDLASS_URL: at.server.server.url,
+      WINDLASS_API_KEY: at.keys.ben,
+      WINDLASS_CONFIG: '/nowhere/config',
+      NO_COLOR: '1',
+      VISUAL: '',
+      EDITOR: editor,
+    })
+  expect(await inEditor("sed -i 's/# by Mira/# by Mira and Ben/'")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('+# by Mira and Ben\n'),
+  })
+  expect(await inEditor("sed -i 's/# by Mira and Ben/# by Mira/'")).toMatchObject({ code: 0 })
+  expect(await at.inClone('apps', 'show', 'HEAD:prod/team.yaml')).toBe(file.replace('r1', 'r2'))
+  expect(await inEditor('true')).toMatchObject({ code: 0, stdout: 'application/shop unchanged\n' })
+  expect(await inEditor('')).toMatchObject({ code: 2, stderr: expect.stringContaining('neither VISUAL nor EDITOR') })
+  const bad = await inEditor("sed -i 's/path:/pth:/'")
+  expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean path?') })
+  const kept = /Your text is in (\S+)\.\n/.exec(bad.stderr)?.[1] ?? ''
+  expect(readFileSync(kept, 'utf8')).toContain('pth: deploy')
+  rmSync(dirname(kept), { recursive: true })
+})
+
+test('an edit keeps what another person commits meanwhile, and says so, or is refused for the same field (O029, O039)', async () => {
+  const file = 'prod/team.yaml'
+  const text = await at.inClone('apps', 'show', `HEAD:${file}`)
+  const head = (): Promise<string> => at.inClone('apps', 'show', `HEAD:${file}`)
+  const byBen = text.replace('by Mira', 'by Ben')
+  /** What another person commits before the next push. */
+  let pending: string | undefined = byBen
+  at.beforePush = async () => {
+    const other = pending
+    pending = undefined
+    if (other !== undefined) await at.write('apps', file, other)
+  }
+  const kept = await at.windlass('gitops app edit prod shop --dest-namespace shop-eu --yes')
+  expect(kept).toMatchObject({ code: 0, stderr: expect.stringMatching(/of ann \("Write prod\/team.yaml"\) came meanwhile/) })
+  const before = byBen.replace('namespace: shop}', 'namespace: shop-eu}')
+  expect(await head()).toBe(before)
+  const taken = before.replace('targetRevision: r2', 'targetRevision: r9')
+  pending = taken
+  const refused = await at.windlass('gitops app edit prod shop --revision r3 --yes')
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/of ann .* has changed the same fields or lines/) })
+  expect(await head()).toBe(taken)
+  // A text is merged by lines, from the commit that the person has seen.
+  const seen = await at.call('GET', '/applications/shop/file', { by: at.keys.vic })
+  const { text: shown, revision: base } = seen.body as unknown as { text: string; revision: string }
+  await at.write('apps', file, (await head()).replace('a:   1', 'a:   2'))
+  const own = { text: shown.replace('by Ben', 'by Ann'), base }
+  expect(await at.call('PUT', '/applications/shop/file', { body: own })).toMatchObject({
+    status: 200,
+    body: { others: [{ author: 'ann' }] },
+  })
+  expect(await head()).toBe(taken.replace('by Ben', 'by Ann').replace('a:   1', 'a:   2'))
+  const late = { text: shown.replace('by Ben', 'by Eve'), base }
+  expect(await at.call('PUT', '/applications/shop/file', { body: late })).toMatchObject({
+    status: 409,
+    body: { code: 'git-conflict' },
+  })
+  expect(at.scene.leftovers()).toEqual([])
+})
+
+test('an application that is in no Git source is not edited, and the reason is named (O039)', async () => {
+  const live = (name: string, more: object): void =>
+    void at.scene.kube.objects.set(`applications/${name}`, {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name, namespace: NAMESPACE, ...more },
+      spec: { project: 'default' },
+    })
+  live('bare', {})
+  live('child', { annotations: { 'argocd.argoproj.io/tracking-id': 'parent:argoproj.io/Application:x/child' } })
+  live('member', { ownerReferences: [{ kind: 'ApplicationSet', name: 'teams', apiVersion: 'argoproj.io/v1alpha1', uid: '1' }] })
+  for (const [name, why] of [
+    ['bare', 'created in the cluster, not from Git'],
+    ['child', 'for the application "parent"'],
+    ['member', 'The set of applications "teams"'],
+  ] as const)
+    expect([name, await at.windlass(`gitops app edit prod ${name} --revision r2 --yes`)]).toEqual([
+      name,
+      expect.objectContaining({ code: 1, stderr: expect.stringContaining(why) }),
+    ])
+  const taken = await at.windlass('gitops app create prod bare --repo https://git.example.com/a/b.git --path x')
+  expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('which no Git source has') })
+  expect((await at.windlass('gitops git-source delete prod apps')).code).toBe(0)
+})
+
 test('a restricted Git source is an object with its destinations, and its type never changes (O037)', async () => {
   const options = `--restricted --source-namespace cf-shop --destination in-cluster/shop-* --git-src-repo ${at.url}/ann/apps.git`
   expect((await at.windlass(`gitops git-source create prod shop ${options}`)).stdout).toBe('git-source/shop created\n')
@@ -76,6 +252,21 @@ test('a restricted Git source is an object with its destinations, and its type n
   expect(await at.read('resources/runtimes/prod/shop.yaml')).toContain(
     '    - server: https://10.0.0.1:6443\n      namespace: shop\n',
   )
+})
+
+test('an application of a restricted Git source has its namespace and project, and keeps its limits (O037, O038)', async () => {
+  const options = `--git-source shop --repo ${at.url}/ann/apps.git --path x --dest-server https://10.0.0.1:6443`
+  await at.windlass(`gitops git-source create prod more --git-src-repo ${at.url}/ann/apps.git`)
+  const several = await at.windlass(`gitops app create prod inner ${options.replace('--git-source shop ', '')}`)
+  expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('several Git sources: more, shop') })
+  const made = await at.windlass(`gitops app create prod inner ${options} --dest-namespace shop --dry-run`)
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/namespace: cf-shop\n[\s\S]*project: shop\n/) })
+  const refused = await at.windlass(`gitops app create prod inner ${options} --dest-namespace other --project default`)
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/have the project shop[\s\S]*It allows https:\/\/10.0.0.1:6443\/shop/),
+  })
+  expect((await at.windlass('gitops git-source delete prod more')).code).toBe(0)
 })
 
 test('a Git source is refused if its repository, branch or folder is not there, or its name is in use (O035, O036)', async () => {

@@ -6,8 +6,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
 import { ensureImages } from '../../support/images.ts'
+import { ApplicationShape } from '../../../packages/gitops/src/application-shape.ts'
+import { openFromGit } from './argocd-from-git.ts'
 import { openArgoScene, type ArgoScene } from './argocd-scene.ts'
 
 let scene: ArgoScene
@@ -330,3 +333,88 @@ test('an object and an application with all its objects are deleted (O046)', asy
   await expect.poll(left, { timeout: 60_000, interval: 200 }).toEqual([])
   await expect.poll(async () => (await scene.app('get shop')).code, { timeout: 60_000, interval: 500 }).toBe(3)
 })
+
+test('an application is created by a commit, applied by Argo CD, and changed by another commit after its difference (O031, O035, O038, O039)', async () => {
+  await using git = await openFromGit(scene)
+  await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'low' }))
+  await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'high' }), 'v2')
+  const fields = `--repo ${git.forge.url}/ann/shop.git --path deploy --dest-namespace ${scene.target} --sync-policy automatic --self-heal`
+  const created = await git.run(`app create level ${fields} --revision main --wait`)
+  expect([created.code, fixed(created.text)]).toMatchInlineSnapshot(`
+    [
+      0,
+      "application/level created
+    The application "level" is synced.
+    Commit on main: http://git/ann/apps/commit/COMMIT
+    healthy, synced
+    ",
+    ]
+  `)
+  expect(await valueOf('level')).toEqual({ level: 'low' })
+  const { metadata } = await scene.until('level', ({ status }) => status?.health?.status === 'Healthy')
+  expect(metadata.annotations?.['argocd.argoproj.io/tracking-id']).toMatch(/^apps:/)
+
+  const edited = await git.run('app edit level --revision v2 --sync-option PruneLast=true --yes --wait')
+  expect([edited.code, fixed(edited.text)]).toMatchInlineSnapshot(`
+    [
+      0,
+      "--- a/level.yaml
+    +++ b/level.yaml
+    @@ -8,10 +8,12 @@
+      source:
+      repoURL: http://git/ann/shop.git
+      path: deploy
+    -  targetRevision: main
+    +  targetRevision: v2
+      destination:
+      server: https://kubernetes.default.svc
+      namespace: SHOP
+      syncPolicy:
+      automated:
+      selfHeal: true
+    +  syncOptions:
+    +  - PruneLast=true
+    application/level changed
+    The application "level" is synced.
+    Commit on main: http://git/ann/apps/commit/COMMIT
+    healthy, synced
+    ",
+    ]
+  `)
+  expect(await valueOf('level')).toEqual({ level: 'high' })
+  const again = await git.run('app edit level --revision v2 --yes --wait')
+  expect([again.code, again.text]).toEqual([
+    0,
+    'application/level unchanged\nThe application "level" is synced.\nhealthy, synced\n',
+  ])
+
+  const absent = await git.run('app edit level --path absent --yes --wait')
+  expect([absent.code, absent.text]).toEqual([1, expect.stringContaining('absent: app path does not exist')])
+  const wrong = await git.run('app edit shop --revision v2 --yes')
+  expect(wrong).toMatchObject({
+    code: 3,
+    text: expect.stringContaining('No Git source of the runtime has the application "shop".'),
+  })
+})
+
+test('the fields that a manifest in Git may have are those of the definition of Argo CD (O038)', async () => {
+  const text = await scene.cluster.kubectl('get', 'customresourcedefinition', 'applications.argoproj.io', '--output', 'json')
+  const { spec } = JSON.parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Definition } }[] } }
+  const defined = spec.versions[0]?.schema.openAPIV3Schema.properties?.['spec']
+  const own = z.toJSONSchema(ApplicationShape, { io: 'input', unrepresentable: 'any' }) as unknown as Definition
+  expect(namesOf(own.properties?.['spec'])).toEqual(namesOf(defined))
+})
+
+interface Definition {
+  readonly properties?: Readonly<Record<string, Definition>>
+  readonly items?: Definition
+}
+
+/** Returns the paths of all fields of a definition. */
+function namesOf(definition: Definition | undefined, path = 'spec'): string[] {
+  const { properties = {}, items } = definition ?? {}
+  return [
+    ...Object.entries(properties).flatMap(([name, inner]) => [`${path}.${name}`, ...namesOf(inner, `${path}.${name}`)]),
+    ...(items === undefined ? [] : namesOf(items, `${path}[]`)),
+  ].toSorted()
+}
