@@ -17,6 +17,8 @@ export default defineConfig({
         hookTimeout: 600_000,
         globalSetup: [...(group.setup ?? [])],
         isolate: group.sharesProcess !== true,
+        // Node starts with 1 MiB for new objects and copies what survives each time that it is full. Test files create many more.
+        execArgv: ['--min-semi-space-size=16'],
         // The default of 1 s is too short for real I/O on a busy machine.
         expect: { poll: { timeout: 60_000 } },
         restoreMocks: true,

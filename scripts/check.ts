@@ -1,30 +1,42 @@
 /** The quick checks: format, lint, types, import table, generated files, documentation, unit tests. Runs two at a time and prints each with its time. */
 import { spawn } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 const bin = (name: string): string => join(root, 'node_modules/.bin', name)
 const node = process.execPath
+/** Where clones of this machine share what their checks found. Its files name sources relative to the clone, with hashes of their content. */
+const shared = join(process.env['WINDLASS_CACHE'] ?? join(homedir(), '.cache/windlass'), 'types')
 
-/**
- * Returns the command that checks the types of a project. It keeps what it found, so that the next run checks only what depends on a change. One
- * checker: each further one checks what they share again.
- */
-function typesOf(project: string, name: string): string[] {
-  const found = join(root, 'node_modules/.cache/types', `${name}.tsbuildinfo`)
-  return [bin('tsc'), '--noEmit', '--checkers', '1', '--incremental', '--tsBuildInfoFile', found, '-p', project]
+interface Check {
+  readonly name: string
+  readonly command: readonly string[]
+  /** File in which it keeps what it found, so that the next run checks only what depends on a change. */
+  readonly found?: string
+}
+
+/** Checks the types of a project. One checker: each further one checks what they share again. */
+function types(name: string, project: string, key: string): Check {
+  const found = join(root, 'node_modules/.cache/types', `${key}.tsbuildinfo`)
+  return {
+    name,
+    command: [bin('tsc'), '--noEmit', '--checkers', '1', '--incremental', '--tsBuildInfoFile', found, '-p', project],
+    found,
+  }
 }
 
 /** Longest first, so that the short ones fill the second core. */
-const CHECKS: readonly { readonly name: string; readonly command: readonly string[] }[] = [
+const CHECKS: readonly Check[] = [
   {
     name: 'unit tests',
     command: [node, join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'unit', '--reporter=dot'],
   },
   { name: 'lint', command: [bin('oxlint'), '--type-aware', '.'] },
-  { name: 'types', command: typesOf('.', 'all') },
-  { name: 'types of the page', command: typesOf('packages/web', 'page') },
+  types('types', '.', 'all'),
+  types('types of the page', 'packages/web', 'page'),
   { name: 'format', command: [bin('oxfmt'), '--check', 'packages', 'scripts', 'e2e', 'bench', 'vitest.config.ts'] },
   { name: 'imports', command: [node, 'scripts/check-imports.ts'] },
   { name: 'generated files', command: [node, 'scripts/gen.ts', '--check'] },
@@ -39,14 +51,26 @@ interface Result {
   readonly seconds: number
 }
 
-async function run(check: (typeof CHECKS)[number]): Promise<Result> {
+/** Copies a file, unless there is none. Another clone never sees a part of it. */
+function copyWhole(from: string, to: string): void {
+  if (!existsSync(from)) return
+  mkdirSync(dirname(to), { recursive: true })
+  const part = `${to}.${process.pid}`
+  copyFileSync(from, part)
+  renameSync(part, to)
+}
+
+async function run(check: Check): Promise<Result> {
   const start = performance.now()
+  const { found } = check
+  if (found !== undefined && !existsSync(found)) copyWhole(join(shared, basename(found)), found)
   const [file = '', ...args] = check.command
   const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const { promise, resolve: ended } = Promise.withResolvers<number | null>()
   child.once('close', ended)
   child.once('error', () => ended(null))
   const [code, out, err] = await Promise.all([promise, text(child.stdout), text(child.stderr)])
+  if (found !== undefined) copyWhole(found, join(shared, basename(found)))
   return { name: check.name, ok: code === 0, output: out + err, seconds: (performance.now() - start) / 1000 }
 }
 

@@ -27,7 +27,8 @@ export function readConfig<T>(
     if (key.endsWith('_FILE')) raw[key.slice(0, -'_FILE'.length)] ??= readValue(name, value)
     else raw[key] = value
   }
-  const parsed = schema.safeParse(raw)
+  // Once per process: it takes longer to compile a parser than to parse without one.
+  const parsed = schema.safeParse(raw, { jitless: true })
   if (parsed.success) return Object.freeze(parsed.data)
   const problems = parsed.error.issues.map((issue): Problem => ({ path: prefix + issue.path.join('_'), message: issue.message }))
   const list = problems.map((problem) => `${problem.path}: ${problem.message}`).join('; ')
