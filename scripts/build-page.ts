@@ -1,8 +1,9 @@
-/** `node scripts/build-page.ts`: builds the page (`packages/web/dist`) if what it is built from has changed. Under a second if it has not. */
+/** `node scripts/build-page.ts`: builds the page (`packages/web/dist`) if what it is built from has changed, unless another clone has. Under a second
+ * if it has not. */
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { digestSources, keep, take } from './kept.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const FOLDER = 'packages/web'
@@ -18,20 +19,6 @@ const SOURCES = [
   `${FOLDER}/{public,scripts,src}/**/*`,
 ]
 
-/** Returns a digest of the names and bytes of the sources, without tests. */
-function digestSources(): string {
-  const paths = globSync(SOURCES, { cwd: root }).filter((path) => !path.endsWith('.test.ts'))
-  const hash = createHash('sha256')
-  for (const path of paths.toSorted()) {
-    if (statSync(join(root, path)).isFile())
-      hash
-        .update(`${path}\0`)
-        .update(readFileSync(join(root, path)))
-        .update('\0')
-  }
-  return hash.digest('hex')
-}
-
 function builtFrom(): string | undefined {
   return existsSync(MARK) ? readFileSync(MARK, 'utf8') : undefined
 }
@@ -39,14 +26,16 @@ function builtFrom(): string | undefined {
 /** Builds the page unless it is up to date. Throws with the output of the build if it fails. */
 export function buildPage(): void {
   if (!existsSync(join(root, FOLDER, 'package.json'))) return
-  const sources = digestSources()
-  if (builtFrom() === sources) return
+  const sources = digestSources(SOURCES)
+  const [folder, kept] = [dirname(MARK), { name: 'page', key: sources }]
+  if (builtFrom() === sources || (take(kept, folder) && builtFrom() === sources)) return
   // Tests set NODE_ENV to `test`, for which Vite would bundle the development build of React.
   const env = { ...process.env, NODE_ENV: 'production' }
   const built = spawnSync('npm', ['run', '--silent', 'build', '--workspace', FOLDER], { cwd: root, encoding: 'utf8', env })
   if (built.error !== undefined) throw built.error
   if (built.status !== 0) throw new Error(`the page cannot be built:\n${built.stdout}${built.stderr}`.trim())
   writeFileSync(MARK, sources)
+  keep(kept, folder)
 }
 
 if (import.meta.main) buildPage()

@@ -1,15 +1,13 @@
 /** The quick checks: format, lint, types, import table, generated files, documentation, unit tests. Runs two at a time and prints each with its time. */
 import { spawn } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { keep, take, type Kept } from './kept.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const bin = (name: string): string => join(root, 'node_modules/.bin', name)
 const node = process.execPath
-/** Where clones of this machine share what their checks found. Its files name sources relative to the clone, with hashes of their content. */
-const shared = join(process.env['WINDLASS_CACHE'] ?? join(homedir(), '.cache/windlass'), 'types')
 
 interface Check {
   readonly name: string
@@ -51,26 +49,20 @@ interface Result {
   readonly seconds: number
 }
 
-/** Copies a file, unless there is none. Another clone never sees a part of it. */
-function copyWhole(from: string, to: string): void {
-  if (!existsSync(from)) return
-  mkdirSync(dirname(to), { recursive: true })
-  const part = `${to}.${process.pid}`
-  copyFileSync(from, part)
-  renameSync(part, to)
-}
+/** Where clones find what a check of another one found: it names sources relative to the clone, with hashes of their content. */
+const keptAs = (found: string): Kept => ({ name: basename(found), key: 'last' })
 
 async function run(check: Check): Promise<Result> {
   const start = performance.now()
   const { found } = check
-  if (found !== undefined && !existsSync(found)) copyWhole(join(shared, basename(found)), found)
+  if (found !== undefined && !existsSync(found)) take(keptAs(found), found)
   const [file = '', ...args] = check.command
   const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const { promise, resolve: ended } = Promise.withResolvers<number | null>()
   child.once('close', ended)
   child.once('error', () => ended(null))
   const [code, out, err] = await Promise.all([promise, text(child.stdout), text(child.stderr)])
-  if (found !== undefined) copyWhole(found, join(shared, basename(found)))
+  if (found !== undefined && existsSync(found)) keep(keptAs(found), found)
   return { name: check.name, ok: code === 0, output: out + err, seconds: (performance.now() - start) / 1000 }
 }
 

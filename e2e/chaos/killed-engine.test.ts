@@ -13,7 +13,7 @@ import { helloAgent, type TestAgent } from '../../packages/server/test/support/f
 import { firstAdmin } from '../support/first-admin.ts'
 import { ensureImages } from '../support/images.ts'
 import { runProgram } from '../support/process.ts'
-import { programFile } from '../support/programs.ts'
+import { NODE_OPTIONS, programFile } from '../support/programs.ts'
 import { dataDirOf, startServers, type ServerProcess } from './driver/stage.ts'
 import { memoryFolder } from '../support/memory-folder.ts'
 
@@ -73,7 +73,7 @@ async function openStage(): Promise<Stage> {
         spoolDir: spoolOf(task),
         toolsImage: images['TOOLS_IMAGE'],
       }
-      const args = [programFile('chaos-engine'), JSON.stringify(options)]
+      const args = [...NODE_OPTIONS, programFile('chaos-engine'), JSON.stringify(options)]
       const engine = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
       ready.defer(async () => kill(engine))
       return engine

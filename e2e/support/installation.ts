@@ -15,7 +15,7 @@ import { eventually } from './eventually.ts'
 import { firstAdmin } from './first-admin.ts'
 import { ensureImages } from './images.ts'
 import { freePort, type Service, startService } from './process.ts'
-import { NODE, programFile, type ProgramName, WINDLASS } from './programs.ts'
+import { NODE, NODE_OPTIONS, programFile, type ProgramName, WINDLASS } from './programs.ts'
 import { applyRoles } from './roles.ts'
 
 export { eventually }
@@ -259,7 +259,7 @@ export async function restartable(
   const start = async (): Promise<void> => {
     service = await startService({
       command: NODE,
-      args: [programFile(name)],
+      args: [...NODE_OPTIONS, programFile(name)],
       env,
       ready: typeof ready === 'string' ? () => isOk(ready) : ready,
     })

@@ -75,6 +75,7 @@ function commandOf(group: Group, folder: string, files: readonly string[] = []):
       'documentation',
     ]
   const report = `--outputFile.json=${join(folder, `${group.name}.json`)}`
+  // What it starts has the options of `vitest.config.ts`.
   const vitest = [node, '--min-semi-space-size=16', 'node_modules/vitest/vitest.mjs', 'run', '--project', group.name]
   return [
     ...(group.isOnLoopback === true ? ON_LOOPBACK : []),

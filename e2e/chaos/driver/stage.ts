@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Retention, ServerOptions, Timings } from '@windlass/server'
 import { freePort } from '../../support/process.ts'
-import { programFile } from '../../support/programs.ts'
+import { NODE_OPTIONS, programFile } from '../../support/programs.ts'
 import { chaosConfig } from '../config.ts'
 import { describeChild, type Child } from '../processes/child.ts'
 import { RETAIN_MS, type RetentionLimits } from './retention.ts'
@@ -80,7 +80,7 @@ export async function startServers(options: StageOptions): Promise<ServerProcess
       command: process.execPath,
       // Read at each start.
       get args() {
-        return [program, JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })]
+        return [...NODE_OPTIONS, program, JSON.stringify({ ...settings, skewMs: options.skewMs?.[n] ?? 0 })]
       },
       logFile,
     })
@@ -107,7 +107,7 @@ export async function startAgentProcess(options: {
   name: string
 }): Promise<Child> {
   const { folder, name, ...settings } = options
-  const args = [programFile('chaos-agent'), JSON.stringify(settings)]
+  const args = [...NODE_OPTIONS, programFile('chaos-agent'), JSON.stringify(settings)]
   const child = describeChild({ name, command: process.execPath, args, logFile: join(folder, `${name}.log`) })
   await child.start()
   return child

@@ -15,7 +15,7 @@ import { codeFileOf } from '../../support/first-admin.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually } from '../../support/installation.ts'
 import { freePort, runProgram, type Service, startService } from '../../support/process.ts'
-import { NODE, programFile, WINDLASS } from '../../support/programs.ts'
+import { NODE, NODE_OPTIONS, programFile, WINDLASS } from '../../support/programs.ts'
 import { openTerminal } from './terminal.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -89,7 +89,7 @@ beforeAll(async () => {
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']) delete env[name]
   server = await startService({
     command: NODE,
-    args: [programFile('server')],
+    args: [...NODE_OPTIONS, programFile('server')],
     env: {
       WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
       WINDLASS_SERVER_PORT: String(port),

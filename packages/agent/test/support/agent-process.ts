@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { freePort } from '../../../../e2e/support/process.ts'
-import { NODE, programFile } from '../../../../e2e/support/programs.ts'
+import { NODE, NODE_OPTIONS, programFile } from '../../../../e2e/support/programs.ts'
 
 export interface AgentProcess extends AsyncDisposable {
   /** Base URL of `/livez`, `/readyz`, `/health` and `/metrics`. */
@@ -16,7 +16,7 @@ export interface AgentProcess extends AsyncDisposable {
 export async function startAgentProcess(env: Record<string, string>, ...args: string[]): Promise<AgentProcess> {
   const port = await freePort()
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', NODE, programFile('agent'), ...args], {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', NODE, ...NODE_OPTIONS, programFile('agent'), ...args], {
     env: { PATH, HOME, NODE_COMPILE_CACHE, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

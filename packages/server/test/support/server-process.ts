@@ -3,12 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { retry, systemClock } from '@windlass/kit'
 import type { Client } from '@windlass/protocol'
-import { programFile } from '../../../../e2e/support/programs.ts'
+import { NODE_OPTIONS, programFile } from '../../../../e2e/support/programs.ts'
 
 /** Starts a server with settings without their prefix: `{ DATA_DIR: … }`. Standard error that is a pipe has to be read. */
 export function runServer(env: Record<string, string>, stderr: 'ignore' | 'pipe' = 'ignore'): ChildProcess {
   const settings = Object.fromEntries(Object.entries(env).map(([key, value]) => [`WINDLASS_SERVER_${key}`, value]))
-  return spawn(process.execPath, [programFile('server')], {
+  return spawn(process.execPath, [...NODE_OPTIONS, programFile('server')], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'ignore', stderr],
   })
