@@ -56,7 +56,8 @@ const BUILTIN = /^import (?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+)|\{([^}]*)\})? ?fr
 const callBuiltins: Plugin = {
   name: 'call-builtins',
   renderChunk(code) {
-    return code.replaceAll(BUILTIN, (line, whole?: string, all?: string, named?: string, id = '') => {
+    return code.replaceAll(BUILTIN, (line, ...groups: readonly (string | undefined)[]) => {
+      const [whole, all, named, id = ''] = groups
       if (!isBuiltin(id)) return line
       const names = [whole, all, named === undefined ? undefined : `{${named.replaceAll(' as ', ': ')}}`]
       return names.flatMap((name) => (name === undefined ? [] : `const ${name} = process.getBuiltinModule("${id}");`)).join(' ')
