@@ -162,7 +162,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       ...browseRoutes(async (call) => (await open(call)).session),
       ...commitRoutes({ open, commits, slots }),
       ...gitopsRoutes({ ...gitops, slots }),
-      ...applicationRoutes({ applications, argo: openArgo(options) }),
+      ...applicationRoutes({ applications, argo: openArgo(options), namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
     ],
   })

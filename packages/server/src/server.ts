@@ -48,17 +48,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const page = app.hasPage ? readPage(options.pageFolder) : undefined
     // The page has its own sign-in.
     const assets = readAssets(ASSETS).filter(({ path }) => page?.isBuilt !== true || path !== 'signin.html')
+    metrics = await listenForMetrics(app, options)
+    // Before the other port, which nothing would close if this one cannot be used.
+    if (options.tunnels !== undefined) tunnels = await listenForTunnels(app, options.tunnels, options.trustedProxies)
     const http = openHttp(app, {
       tls: options.tls,
       trustedProxies: options.trustedProxies,
       authenticator,
-      routes: allRoutes(app, authenticator),
+      routes: allRoutes(app, authenticator, tunnels?.call),
       assets,
       page,
     })
-    metrics = await listenForMetrics(app, options)
-    // Before the other port, which nothing would close if this one cannot be used.
-    if (options.tunnels !== undefined) tunnels = await listenForTunnels(app, options.tunnels, options.trustedProxies)
     url = toLocalUrl(await http.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 }), options.host)
     // Sweeps already run, but no engine or agent could call before the server listened.
     noteBreak(app)

@@ -16,6 +16,7 @@ import type {
   ResourceNode,
 } from '@windlass/protocol'
 import { z } from 'zod'
+import { hideSecret } from './hide-secret.ts'
 import { healthOf, timeOf } from './manifest.ts'
 
 /** Objects of one application that are read. */
@@ -215,9 +216,9 @@ function stateOf(state: string | undefined): unknown {
   const found = state === undefined ? undefined : parseJson(state)
   if (!isRecord(found)) return undefined
   const { metadata } = found
-  if (!isRecord(metadata)) return found
+  if (!isRecord(metadata)) return hideSecret(found)
   const { managedFields: _writers, ...rest } = metadata
-  return { ...found, metadata: rest }
+  return hideSecret({ ...found, metadata: rest })
 }
 
 function toLogLine(line: string, pod: string): LogLine[] {

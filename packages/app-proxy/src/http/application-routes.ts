@@ -19,6 +19,8 @@ export interface ApplicationParts {
   readonly applications: Applications
   /** Undefined if the app-proxy does not know the server of Argo CD. */
   readonly argo: ArgoApi | undefined
+  /** Of the applications. */
+  readonly namespace: string
 }
 
 /** A thousand selected objects. */
@@ -26,12 +28,39 @@ const MAX_SYNC_BYTES = 262_144
 
 const ByName = z.object({ name: ApplicationName })
 
-export function applicationRoutes({ applications, argo }: ApplicationParts): Route[] {
+export function applicationRoutes({ namespace, ...parts }: ApplicationParts): Route[] {
+  const own = [...operationRoutes(parts), ...objectRoutes(parts)]
   return [
     route('GET', '/applications', {
       right: 'see-gitops',
-      handle: async () => ({ items: await applications.list() }),
+      handle: async () => ({ items: await parts.applications.list() }),
     }),
+    ...own,
+    ...own.map((one) => withNamespace(one, namespace)),
+  ]
+}
+
+const InNamespace = z.object({ namespace: z.string() })
+
+/** Returns the same route with the namespace in its path, for callers that know applications of other namespaces too. */
+function withNamespace(own: Route, namespace: string): Route {
+  return {
+    ...own,
+    path: `/namespaces/{namespace}${own.path}`,
+    async run(call) {
+      const { namespace: asked } = InNamespace.parse(call.params)
+      if (asked === namespace) return own.run(call)
+      throw fault('not-found', {
+        message: `The GitOps runtime operates the applications of the namespace "${namespace}", and not those of "${asked}".`,
+        hint: 'Use Argo CD itself for applications of other namespaces.',
+      })
+    },
+  }
+}
+
+/** Routes of applications and the operations on them. */
+function operationRoutes({ applications }: Pick<ApplicationParts, 'applications'>): Route[] {
+  return [
     route('GET', '/applications/{name}', {
       right: 'see-gitops',
       params: ByName,
@@ -72,12 +101,11 @@ export function applicationRoutes({ applications, argo }: ApplicationParts): Rou
       params: ByName,
       handle: ({ params }) => applications.terminate(params.name),
     }),
-    ...objectRoutes(argo),
   ]
 }
 
 /** Routes of the objects of applications. */
-function objectRoutes(argo: ArgoApi | undefined): Route[] {
+function objectRoutes({ argo }: Pick<ApplicationParts, 'argo'>): Route[] {
   /** Throws `not-supported`. */
   const api = (): ArgoApi => {
     if (argo !== undefined) return argo

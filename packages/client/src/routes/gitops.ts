@@ -8,6 +8,12 @@ import {
   GitopsToken,
   GitopsTokenCreated,
   page,
+  RefreshInput,
+  ResourceDifference,
+  ResourceNode,
+  RollbackInput,
+  RuntimeApplicationDetails,
+  SyncInput,
   Tunnel,
 } from '@windlass/protocol'
 import { route } from '../route.ts'
@@ -43,4 +49,16 @@ export const applications = {
   list: route('GET', '/v1/applications', { query: ApplicationQuery, answer: page(Application) }),
   /** Shows an application by its id, or by RUNTIME/NAMESPACE/NAME. */
   get: route('GET', '/v1/applications/{id}', { answer: ApplicationDetails }),
+  /** Shows an application as its runtime has it now. The runtime must be connected, as for the routes that follow. */
+  live: route('GET', '/v1/applications/{id}/live', { answer: RuntimeApplicationDetails }),
+  tree: route('GET', '/v1/applications/{id}/tree', { answer: page(ResourceNode) }),
+  diff: route('GET', '/v1/applications/{id}/diff', { answer: page(ResourceDifference) }),
+  /** Starts a sync. */
+  sync: route('POST', '/v1/applications/{id}/sync', { body: SyncInput, answer: RuntimeApplicationDetails }),
+  /** Starts a sync to an earlier deployment. */
+  rollBack: route('POST', '/v1/applications/{id}/rollback', { body: RollbackInput, answer: RuntimeApplicationDetails }),
+  /** Compares an application with its source, and waits for the result. */
+  refresh: route('POST', '/v1/applications/{id}/refresh', { body: RefreshInput, answer: RuntimeApplicationDetails }),
+  /** Ends the sync that runs. */
+  terminate: route('POST', '/v1/applications/{id}/terminate', { answer: RuntimeApplicationDetails }),
 }

@@ -21,6 +21,8 @@ export async function describeAccess(app: App, actor: Actor, { runtime, runtimeT
     throw fault('runtime-token-invalid', { message: `The token is not one of the GitOps runtime "${runtime}".` })
   if (actor.kind !== 'key' || actor.accountId !== known.account_id)
     throw fault('forbidden', { message: `The credential belongs to another account than the GitOps runtime "${runtime}".` })
+  if (actor.onlyAt !== undefined && actor.onlyAt !== known.runtime_id)
+    throw fault('unauthenticated', { message: `The pass is not one for the GitOps runtime "${runtime}".` })
   const isReadOnly = !hasScope(actor, 'gitops:write')
   return {
     accountId: known.account_id,

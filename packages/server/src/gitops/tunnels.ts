@@ -9,11 +9,14 @@ import type { AuditedCall } from '../audit/call.ts'
 import { addRecord, recordFailure } from '../audit/record.ts'
 import { tunnelFacts, type TunnelOptions } from './facts.ts'
 import { peerKey } from './peer-key.ts'
+import type { CallRuntime } from './live/runtime-client.ts'
 import { openRegistry } from './registry.ts'
 import { TUNNEL_TOPIC } from './runtimes.ts'
 
 export interface TunnelListener {
   readonly port: number
+  /** Sends a call of this server to a runtime. */
+  readonly call: CallRuntime
   /** Asks the clients to connect elsewhere and closes, within 5 s. */
   close(): Promise<void>
 }
@@ -70,6 +73,7 @@ export async function listenForTunnels(
   log.info({ port, domain: options.domain }, 'server listens for tunnels')
   return {
     port,
+    call: (prefix, request) => server.call(prefix, request),
     async close() {
       listening[Symbol.dispose]()
       await server.close()

@@ -10,6 +10,7 @@ import proxyAddr from '@fastify/proxy-addr'
 import { callerOf, type Actor } from '../identity/actor.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { authorize } from '../identity/authorize.ts'
+import { findPassActor } from '../identity/keys/runtime-pass.ts'
 import { authenticateSession } from '../identity/sessions/sessions.ts'
 import { requireOwnOrigin } from '../identity/origin.ts'
 import { addAssets, sendAsset, type Asset } from './assets.ts'
@@ -200,7 +201,8 @@ async function identify(
   if (hasOwnCredential === true) return { kind: 'nobody' }
   const { authorization } = request.headers
   if (authorization === undefined && allow !== 'public') return authenticateSession(app, request)
-  return authenticator.authenticate(authorization, app.clock.now(), allow)
+  const passed = allow === 'runtime-caller' ? await findPassActor(app, authorization) : undefined
+  return passed ?? authenticator.authenticate(authorization, app.clock.now(), allow)
 }
 
 interface Exchange {

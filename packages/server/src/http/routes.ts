@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import type { CallRuntime } from '../gitops/live/runtime-client.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { codefreshRoutes } from './codefresh/routes.ts'
 import { toOpenApi } from './openapi/openapi.ts'
@@ -30,6 +31,7 @@ import { applicationRoutes } from './routes/runtimes/application.ts'
 import { diskRoutes } from './routes/runtimes/disk.ts'
 import { gitlabJobRoutes } from './routes/runtimes/gitlab-job.ts'
 import { gitopsRoutes } from './routes/runtimes/gitops.ts'
+import { liveApplicationRoutes } from './routes/runtimes/live-application.ts'
 import { productRoutes } from './routes/runtimes/product.ts'
 import { releaseRoutes } from './routes/runtimes/release.ts'
 import { monitorRoutes } from './routes/runtimes/monitor.ts'
@@ -53,8 +55,8 @@ const WRONG_PASSWORDS = 5
 /** Length of the window. Milliseconds. */
 const WRONG_PASSWORDS_MS = 5 * 60_000
 
-/** Returns all routes of the server. */
-export function allRoutes(app: App, authenticator: Authenticator): Route[] {
+/** Returns all routes of the server. `callRuntime` is absent if it has no tunnels. */
+export function allRoutes(app: App, authenticator: Authenticator, callRuntime?: CallRuntime): Route[] {
   const checks = { authenticator, passwords: openRateLimit(app.clock, WRONG_PASSWORDS, WRONG_PASSWORDS_MS) }
   const routes = [
     ...healthRoutes(app),
@@ -101,6 +103,7 @@ export function allRoutes(app: App, authenticator: Authenticator): Route[] {
     ...gitlabJobRoutes(app),
     ...gitopsRoutes(app),
     ...applicationRoutes(app),
+    ...liveApplicationRoutes(app, callRuntime),
     ...productRoutes(app),
     ...releaseRoutes(app),
     ...codefreshRoutes(app, authenticator),

@@ -53,6 +53,8 @@ export interface KeyActor {
   readonly session?: string
   /** The key is refused from then on. */
   readonly expiresAt?: number | undefined
+  /** Id of the only GitOps runtime that may ask for the rights, if the caller has a pass of this server. */
+  readonly onlyAt?: string
 }
 
 export type Actor =
@@ -88,13 +90,15 @@ export function nameOf(actor: Actor): string {
 }
 
 /**
- * The permission that a route requires. `public`: none. A right: a role that has it. `signed-in`: any user or key. `runner`: an admin or an agent. The others:
+ * The permission that a route requires. `public`: none. A right: a role that has it. `signed-in`: any user or key. `runtime-caller`: the same, also with a pass
+ * (`keys/runtime-pass.ts`). `runner`: an admin or an agent. The others:
  * exactly that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
  */
 export type Permission =
   | Right
   | 'public'
   | 'signed-in'
+  | 'runtime-caller'
   | 'runner'
   | 'agent'
   | 'gitops-runtime'
@@ -109,7 +113,7 @@ export function isRight(permission: Permission): permission is Right {
 
 /** Returns true if users and their keys can have the permission. */
 export function isForUsers(permission: Permission): boolean {
-  return permission === 'signed-in' || permission === 'runner' || isRight(permission)
+  return permission === 'signed-in' || permission === 'runtime-caller' || permission === 'runner' || isRight(permission)
 }
 
 /** Returns true if the actor may call a route with this permission for every resource. A role in a project or for a pipeline does not count, see `mayActSomewhere`. */
@@ -119,6 +123,7 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
     case 'public':
       return true
     case 'signed-in':
+    case 'runtime-caller':
       return actor.kind === 'key'
     case 'runner':
       return actor.kind === 'agent' || isAllowed(actor, 'manage-runners')

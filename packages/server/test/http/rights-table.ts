@@ -324,6 +324,13 @@ POST   /v1/gitops-runtimes/{runtime}/tokens                                  adm
 DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             admin       gitops:write
 GET    /v1/applications                                                      viewer      gitops:read
 GET    /v1/applications/{id}                                                 viewer      gitops:read
+GET    /v1/applications/{id}/live                                            viewer      gitops:read
+GET    /v1/applications/{id}/tree                                            viewer      gitops:read
+GET    /v1/applications/{id}/diff                                            viewer      gitops:read
+POST   /v1/applications/{id}/sync                                            developer   gitops:write
+POST   /v1/applications/{id}/rollback                                        developer   gitops:write
+POST   /v1/applications/{id}/refresh                                         developer   gitops:write
+POST   /v1/applications/{id}/terminate                                       developer   gitops:write
 GET    /v1/environments                                                      viewer      gitops:read
 GET    /v1/environments/{name}                                               viewer      gitops:read
 PUT    /v1/environments/{name}                                               admin       gitops:write

@@ -1,6 +1,7 @@
 /** What a server of tunnels is made with. */
 import type { IncomingMessage } from 'node:http'
 import type { Clock, Logger } from '@windlass/kit'
+import type { Headers } from '../exchange/exchange.ts'
 import type { Rate } from './buckets.ts'
 import type { LinkTimings } from './link.ts'
 import type { PeerOptions } from './peers.ts'
@@ -34,4 +35,16 @@ export interface TunnelServerOptions {
   readonly callsAtOnce?: number | undefined
   /** Maximum bytes of bodies per second, for each runtime and direction. Default: no limit. */
   readonly bytesPerSecond?: number | undefined
+}
+
+/** A call of the process that has the tunnels. */
+export interface OwnRequest {
+  readonly method: string
+  /** Path with query. */
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Headers
+  readonly body: Uint8Array | undefined
+  /** Gives the call up, also while its answer is read. */
+  readonly signal: AbortSignal
 }

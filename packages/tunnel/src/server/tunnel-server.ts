@@ -5,10 +5,11 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { Duplex } from 'node:stream'
-import { aborted, fault, isFault, type Fault, type FaultCode, type Metric } from '@windlass/kit'
+import { aborted, fault, isFault, type FaultCode, type Metric } from '@windlass/kit'
 import { CALL_SERVER } from '../exchange/call-server.ts'
 import type { Exchange, Meter, Outcome } from '../exchange/exchange.ts'
 import { headOf, headOfPeer, requestIdOf } from '../exchange/forwarded.ts'
+import { fromHere, type OwnAnswer } from '../exchange/from-here.ts'
 import { fromHttp1, fromUpgrade } from '../exchange/from-http1.ts'
 import { refuse } from '../exchange/refuse.ts'
 import { TUNNEL_PATH } from '../protocol.ts'
@@ -18,7 +19,8 @@ import type { LinkTimings } from './link.ts'
 import { Links } from './links.ts'
 import { metricsOf } from './metrics.ts'
 import { networkOf } from './network-of.ts'
-import type { Certificate, TunnelServerOptions } from './options.ts'
+import type { Certificate, OwnRequest, TunnelServerOptions } from './options.ts'
+import { FAULTS, unknownHost } from './outcomes.ts'
 import { Peers } from './peers.ts'
 import { Registration } from './registration.ts'
 import { Routes } from './routes.ts'
@@ -39,6 +41,11 @@ const SPREAD_MS = 1_000
 export interface TunnelServer {
   /** Serves HTTP and WebSockets. The caller listens. */
   readonly http: http.Server
+  /**
+   * Sends a call of this process to a runtime, by the label of its host. Resolves when the answer begins. Throws the faults with which calls of others are refused, such as
+   * `tunnel-offline`, and the reason of the signal. The limits for callers do not count.
+   */
+  call(prefix: string, request: OwnRequest): Promise<OwnAnswer>
   /** Forgets where connections are. Call it when they may have moved. */
   forgetRoutes(): void
   /** Lets the registry decide again about the connections of a runtime, for example after a token was revoked. */
@@ -91,6 +98,22 @@ class Server implements TunnelServer {
     this.#peers = new Peers(options.peers, { clock, idleMs: this.#timings.idleMs })
     this.#routes = new Routes(registry, clock)
     this.http = this.#listen()
+  }
+
+  async call(prefix: string, { body, signal, ...request }: OwnRequest): Promise<OwnAnswer> {
+    const authority = `${prefix}.${this.#options.domain}`
+    const { exchange, answer, leave } = fromHere({ ...request, authority }, body)
+    signal.throwIfAborted()
+    signal.addEventListener('abort', leave, { once: true })
+    const unanswered = this.#route(exchange, { prefix, isPeer: false })
+      .finally(() => signal.removeEventListener('abort', leave))
+      .then((outcome) => {
+        this.#count(outcome)
+        if (exchange.isAnswered) return answer
+        signal.throwIfAborted()
+        throw FAULTS[outcome]?.() ?? fault('tunnel-broken')
+      })
+    return Promise.race([answer, unanswered])
   }
 
   forgetRoutes(): void {
@@ -219,7 +242,7 @@ class Server implements TunnelServer {
     const prefix = prefixOf(request.headers.host, this.#options.domain)
     if (prefix === undefined) return this.#passNowhere(request, exchange)
     // The server that got the call has counted it.
-    if (known.isPeer) return this.#route(request, exchange, { prefix, isPeer: true })
+    if (known.isPeer) return this.#route(exchange, { prefix, isPeer: true })
     const caller = networkOf(known.address)
     const wait = this.#callers.take(caller)
     if (wait > 0) throw fault('rate-limited', { retryAfter: wait })
@@ -228,7 +251,7 @@ class Server implements TunnelServer {
     if (calls >= most) throw fault('rate-limited', { message: `${most} calls of your address are already in progress.` })
     this.#inProgress.set(caller, calls + 1)
     try {
-      return await this.#route(request, exchange, { prefix, isPeer: false })
+      return await this.#route(exchange, { prefix, isPeer: false })
     } finally {
       const left = (this.#inProgress.get(caller) ?? 1) - 1
       if (left > 0) this.#inProgress.set(caller, left)
@@ -236,18 +259,14 @@ class Server implements TunnelServer {
     }
   }
 
-  async #route(
-    request: IncomingMessage,
-    exchange: Exchange,
-    { prefix, isPeer }: { readonly prefix: string; readonly isPeer: boolean },
-  ): Promise<Outcome> {
+  async #route(exchange: Exchange, { prefix, isPeer }: { readonly prefix: string; readonly isPeer: boolean }): Promise<Outcome> {
     const link = this.#links.at(prefix)
     if (link !== undefined) {
       if (link.isFull) throw fault('tunnel-full')
       return link.forward(exchange)
     }
     const route = await this.#routes.find(prefix)
-    if (route === undefined) throw unknownHost(request)
+    if (route === undefined) throw unknownHost(exchange.authority)
     // A call that another server has sent is not sent on, or it could go around.
     if (route.peer === undefined || isPeer) throw fault('tunnel-offline')
     return this.#passToPeer(exchange, route.peer)
@@ -262,7 +281,7 @@ class Server implements TunnelServer {
     }
     if (pathOf(request) === TUNNEL_PATH && this.#isClosing)
       throw fault('unavailable', { message: 'The server stops.', hint: 'Connect again.', retryAfter: 1 })
-    throw unknownHost(request)
+    throw unknownHost(request.headers.host)
   }
 
   async #passToPeer(exchange: Exchange, peer: string): Promise<Outcome> {
@@ -282,22 +301,6 @@ export interface Known {
   /** True for a call that another server sends on. */
   readonly isPeer: boolean
   readonly head: Parameters<typeof fromHttp1>[2]
-}
-
-const offline = (): Fault => fault('tunnel-offline')
-const broken = (): Fault => fault('tunnel-broken')
-
-function unknownHost({ headers: { host = 'this address' } }: IncomingMessage): Fault {
-  return fault('not-found', { message: `No GitOps runtime is at ${host}.`, hint: 'List the hosts with `windlass get tunnels`.' })
-}
-
-/** The answer to a call that has got none. */
-const FAULTS: Readonly<Partial<Record<Outcome, () => Fault>>> = {
-  lost: offline,
-  broken,
-  idle: broken,
-  path: () => fault('tunnel-path'),
-  unreachable: () => fault('tunnel-router'),
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

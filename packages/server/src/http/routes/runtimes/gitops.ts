@@ -87,7 +87,7 @@ export function gitopsRoutes(app: App): Route[] {
     }),
     route('POST', '/v1/gitops-runtimes/{runtime}/access', {
       summary: 'Show what the caller may do at a GitOps runtime; its app-proxy calls this with the token of its caller',
-      allow: 'signed-in',
+      allow: 'runtime-caller',
       scope: 'gitops:read',
       unaudited: 'It changes nothing: the token of the runtime is in the body, so that no log has it.',
       params: NewRuntime,

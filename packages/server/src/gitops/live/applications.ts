@@ -1,0 +1,35 @@
+/**
+ * Applications as their runtimes have them now, and the operations on them. The app-proxy of the runtime carries them out and checks the rights again. Not here: what runtimes have
+ * reported (`../applications`), and the rules of operations (the package `app-proxy`).
+ */
+import { fault } from '@windlass/kit'
+import { tolerant, type CallOptions, type Method } from '@windlass/protocol'
+import type { z } from 'zod'
+import type { App } from '../../app.ts'
+import type { Actor } from '../../identity/actor.ts'
+import { showApplication } from '../applications/show-applications.ts'
+import { openRuntimeClient, throwForCaller, type CallRuntime } from './runtime-client.ts'
+
+export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' | 'timeoutMs'> {
+  readonly actor: Actor
+  /** Id of the application, or RUNTIME/NAMESPACE/NAME. */
+  readonly id: string
+  readonly method: Extract<Method, 'GET' | 'POST'>
+  /** Below the path of the application. Empty: the application itself. */
+  readonly part: '' | '/tree' | '/diff' | '/sync' | '/rollback' | '/refresh' | '/terminate'
+  readonly answer: S
+  readonly signal: AbortSignal
+}
+
+/** Returns the answer of the app-proxy. Throws its faults, `not-found`, `tunnel-offline` and other faults of tunnels, and `runtime-failed`. */
+export async function callApplication<S extends z.ZodType>(
+  app: App,
+  callRuntime: CallRuntime | undefined,
+  { actor, id, method, part, answer, ...options }: LiveCall<S>,
+): Promise<z.output<S>> {
+  if (actor.kind !== 'key') throw fault('forbidden')
+  const { runtime, namespace, name } = await showApplication(app, id)
+  const client = await openRuntimeClient(app, callRuntime, { actor, runtime, isReadOnly: method === 'GET' })
+  const path = `/app-proxy/api/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}${part}`
+  return client.call(method, path, tolerant(answer), options).catch(throwForCaller)
+}

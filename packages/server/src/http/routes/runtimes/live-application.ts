@@ -1,0 +1,89 @@
+/** Routes of applications as their runtimes have them now, and of the operations on them. Each is a call of the app-proxy of the runtime. */
+import {
+  page,
+  RefreshInput,
+  ResourceDifference,
+  ResourceNode,
+  RollbackInput,
+  RuntimeApplicationDetails,
+  SyncInput,
+} from '@windlass/protocol'
+import { z } from 'zod'
+import type { App } from '../../../app.ts'
+import { callApplication, type LiveCall } from '../../../gitops/live/applications.ts'
+import type { CallRuntime } from '../../../gitops/live/runtime-client.ts'
+import { ok, route, type Answer, type Call, type Route } from '../../route.ts'
+
+/** The id, or RUNTIME/NAMESPACE/NAME with encoded slashes. */
+const ById = z.object({ id: z.string().min(1).max(400) })
+/** Concurrent calls of one caller: some open pages. */
+const CALLS_AT_ONCE = 16
+/** A thousand selected objects. */
+const MAX_SYNC_BYTES = 262_144
+/** Longer than Argo CD may take to compare. Milliseconds. */
+const REFRESH_MS = 90_000
+
+const Tree = page(ResourceNode)
+const Differences = page(ResourceDifference)
+
+export function liveApplicationRoutes(app: App, callRuntime: CallRuntime | undefined): Route[] {
+  type Given = Pick<Call<z.output<typeof ById>, unknown, unknown>, 'params' | 'actor' | 'signal'>
+  type Asked<S extends z.ZodType> = Omit<LiveCall<S>, 'actor' | 'id' | 'signal'>
+  const ask = async <S extends z.ZodType>({ params, actor, signal }: Given, asked: Asked<S>): Promise<Answer> =>
+    ok(await callApplication(app, callRuntime, { ...asked, actor, signal, id: params.id }))
+
+  const read = { allow: 'see-gitops', scope: 'gitops:read', callsAtOnce: CALLS_AT_ONCE, isHeld: true, params: ById } as const
+  const change = {
+    allow: 'change-gitops',
+    scope: 'gitops:write',
+    callsAtOnce: CALLS_AT_ONCE,
+    isHeld: true,
+    params: ById,
+    replies: { 200: RuntimeApplicationDetails },
+  } as const
+  const details = RuntimeApplicationDetails
+  return [
+    route('GET', '/v1/applications/{id}/live', {
+      ...read,
+      summary: 'Show an application as its runtime has it now, with the results of its last sync and its history',
+      replies: { 200: details },
+      handle: (call) => ask(call, { method: 'GET', part: '', answer: details }),
+    }),
+    route('GET', '/v1/applications/{id}/tree', {
+      ...read,
+      summary: 'List the objects of an application, and those that they have created',
+      replies: { 200: Tree },
+      handle: (call) => ask(call, { method: 'GET', part: '/tree', answer: Tree }),
+    }),
+    route('GET', '/v1/applications/{id}/diff', {
+      ...read,
+      summary: 'List what a sync of an application would change; values of Secrets are hidden',
+      replies: { 200: Differences },
+      handle: (call) => ask(call, { method: 'GET', part: '/diff', answer: Differences }),
+    }),
+    route('POST', '/v1/applications/{id}/sync', {
+      ...change,
+      summary: 'Let Argo CD apply the source of an application',
+      body: SyncInput,
+      maxBodyBytes: MAX_SYNC_BYTES,
+      handle: (call) => ask(call, { method: 'POST', part: '/sync', body: call.body, answer: details }),
+    }),
+    route('POST', '/v1/applications/{id}/rollback', {
+      ...change,
+      summary: 'Let Argo CD apply an earlier deployment of an application, unless it syncs automatically',
+      body: RollbackInput,
+      handle: (call) => ask(call, { method: 'POST', part: '/rollback', body: call.body, answer: details }),
+    }),
+    route('POST', '/v1/applications/{id}/refresh', {
+      ...change,
+      summary: 'Let Argo CD compare an application with its source, and wait for the result',
+      body: RefreshInput,
+      handle: (call) => ask(call, { method: 'POST', part: '/refresh', body: call.body, timeoutMs: REFRESH_MS, answer: details }),
+    }),
+    route('POST', '/v1/applications/{id}/terminate', {
+      ...change,
+      summary: 'End the sync of an application that runs',
+      handle: (call) => ask(call, { method: 'POST', part: '/terminate', answer: details }),
+    }),
+  ]
+}
