@@ -17,7 +17,7 @@ const PipelineScreen = late(async () => (await import('./pipelines/pipeline-scre
 const NewPipeline = late(async () => (await import('./editor/new-pipeline.tsx')).NewPipeline)
 const GitlabJobs = late(async () => (await import('./gitlab-jobs/gitlab-jobs.tsx')).GitlabJobs)
 const Applications = late(async () => (await import('./delivery/applications.tsx')).Applications)
-const ApplicationScreen = late(async () => (await import('./delivery/application-screen.tsx')).ApplicationScreen)
+const ApplicationScreen = late(async () => (await import('./delivery/application/application-screen.tsx')).ApplicationScreen)
 const Products = late(async () => (await import('./delivery/products/products.tsx')).Products)
 const ProductScreen = late(async () => (await import('./delivery/products/product-screen.tsx')).ProductScreen)
 const Runtimes = late(async () => (await import('./fleet/runtimes.tsx')).Runtimes)
@@ -72,7 +72,7 @@ export function App(): ReactElement {
             <Route path="/delivery/apps">
               <Applications />
             </Route>
-            <Route path="/delivery/apps/:runtime/:namespace/:name">
+            <Route path="/delivery/apps/:runtime/:namespace/:name/:part?">
               <ApplicationScreen />
             </Route>
             <Route path="/delivery/products">

@@ -10,6 +10,9 @@ const RELEASES = 10
 /** Changes come with the event stream, except the silence of a runtime. Milliseconds. */
 const REREAD_MS = 60_000
 
+/** What a runtime has is asked of it again this often, and while a sync runs more often. Milliseconds. */
+const LIVE_MS = { calm: 10_000, busy: 1_000 }
+
 export const delivery = openDeliveryClient(client)
 
 export const deliveryQueries = {
@@ -28,6 +31,34 @@ export const deliveryQueries = {
       queryKey: ['applications', 'one', name],
       queryFn: ({ signal }) => delivery.applications.get(name, { signal }),
       refetchInterval: REREAD_MS,
+    }),
+  /** As its runtime has it now. A runtime that is away is asked again later, and not at once. */
+  live: (name: string) =>
+    queryOptions({
+      queryKey: ['live-application', name, 'details'],
+      queryFn: ({ signal }) => delivery.applications.live(name, { signal }),
+      refetchInterval: ({ state: { data, status } }) =>
+        status === 'success' && data?.isBusy === true ? LIVE_MS.busy : LIVE_MS.calm,
+      retry: false,
+    }),
+  /** The objects of an application, and those that they have created. */
+  tree: (name: string, isBusy: boolean) =>
+    queryOptions({
+      queryKey: ['live-application', name, 'tree'],
+      queryFn: async ({ signal }) => (await delivery.applications.tree(name, { signal })).items,
+      refetchInterval: isBusy ? LIVE_MS.busy * 2 : LIVE_MS.calm,
+      retry: false,
+    }),
+  differences: (name: string) =>
+    queryOptions({
+      queryKey: ['live-application', name, 'diff'],
+      queryFn: async ({ signal }) => {
+        const { items } = await delivery.applications.diff(name, { signal })
+        const { toTexts } = await import('./application/diff-texts.ts')
+        return items.map(toTexts)
+      },
+      refetchInterval: LIVE_MS.calm,
+      retry: false,
     }),
   environments: () =>
     queryOptions({

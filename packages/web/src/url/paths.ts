@@ -13,6 +13,17 @@ export type PipelinePart = 'edit' | 'trends' | 'triggers' | 'history' | 'setting
 /** Parts of a runtime, as they follow `/-/`. */
 export type RuntimePart = 'pods' | 'disks' | 'spec' | 'history'
 
+/** Parts of an application of a GitOps runtime. */
+export const APPLICATION_PARTS = ['diff', 'history'] as const
+export type ApplicationPart = (typeof APPLICATION_PARTS)[number]
+
+/** What names an application of a GitOps runtime. */
+export interface ApplicationPlace {
+  readonly runtime: string
+  readonly namespace: string
+  readonly name: string
+}
+
 const encode = encodeURIComponent
 /** Encodes a name that may contain slashes, which stay readable. */
 const encodeName = (name: string): string => name.split('/').map(encode).join('/')
@@ -49,15 +60,8 @@ export const paths = {
   deliveries: (id?: string): string => (id === undefined ? '/deliveries' : `/deliveries/${id}`),
   gitlabJobs: (): string => '/gitlab-jobs',
   applications: (): string => '/delivery/apps',
-  application: ({
-    runtime,
-    namespace,
-    name,
-  }: {
-    readonly runtime: string
-    readonly namespace: string
-    readonly name: string
-  }): string => `/delivery/apps/${[runtime, namespace, name].map(encode).join('/')}`,
+  application: ({ runtime, namespace, name }: ApplicationPlace, part?: ApplicationPart): string =>
+    `/delivery/apps/${[runtime, namespace, name, ...(part === undefined ? [] : [part])].map(encode).join('/')}`,
   runtimes: (): string => '/runtimes',
   runtime: (name: string, part?: RuntimePart): string => `/runtimes/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   agent: (name: string): string => `/agents/${encodeName(name)}`,

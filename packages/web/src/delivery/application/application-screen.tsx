@@ -1,0 +1,92 @@
+/** One application: what was reported of it, and over that what its runtime has now, with what can be done about it. */
+import { useQuery } from '@tanstack/react-query'
+import type { ApplicationDetails } from '@windlass/protocol'
+import { Suspense, type ReactElement } from 'react'
+import { Link, useParams } from 'wouter'
+import { Loading } from '../../parts/loading.tsx'
+import layout from '../../parts/layout.module.css'
+import { Problem } from '../../parts/problem.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { When } from '../../parts/when.tsx'
+import { late } from '../../shell/late.tsx'
+import { NotHere } from '../../shell/not-here.tsx'
+import { Page, type Favicon } from '../../shell/page.tsx'
+import { APPLICATION_PARTS, paths, type ApplicationPart } from '../../url/paths.ts'
+import { deliveryQueries } from '../queries.ts'
+import { lookOfHealth } from '../states.ts'
+import { Actions } from './actions.tsx'
+import { Overview } from './overview.tsx'
+import { useLive, type LiveApplication } from './use-live.ts'
+
+const FAVICONS: Readonly<Record<string, Favicon>> = { ok: 'ok', bad: 'bad', run: 'run', stop: 'stop' }
+const DiffTab = late(async () => (await import('./diff-tab.tsx')).DiffTab)
+const HistoryTab = late(async () => (await import('./history-tab.tsx')).HistoryTab)
+
+export function ApplicationScreen(): ReactElement {
+  const { runtime, namespace, name, part } = useParams<Record<'runtime' | 'namespace' | 'name', string> & { part?: string }>()
+  const { data, error, isPending, refetch } = useQuery(deliveryQueries.application(`${runtime}/${namespace}/${name}`))
+  const shown = APPLICATION_PARTS.find((one) => one === part)
+  if (part !== undefined && shown === undefined) return <NotHere />
+  if (data !== undefined) return <Loaded application={data} part={shown} />
+  return (
+    <Page title={name} heading={<Heading name={name} />}>
+      {isPending && <Loading rows={8} what="the application" />}
+      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+    </Page>
+  )
+}
+
+function Heading({ name }: { readonly name: string }): ReactElement {
+  return (
+    <>
+      <Link href={paths.applications()}>Applications</Link> / <bdi>{name}</bdi>
+    </>
+  )
+}
+
+interface LoadedProps {
+  readonly application: ApplicationDetails
+  /** Undefined for the overview. */
+  readonly part: ApplicationPart | undefined
+}
+
+function Loaded({ application, part }: LoadedProps): ReactElement {
+  const live = useLive(application)
+  const { name } = application
+  const { health } = live.now ?? application
+  const tab = (label: string, one?: ApplicationPart) => ({
+    label,
+    href: paths.application(application, one),
+    isCurrent: part === one,
+  })
+  return (
+    <Page
+      title={name}
+      heading={<Heading name={name} />}
+      favicon={FAVICONS[lookOfHealth(health).tone] ?? 'wait'}
+      actions={<Actions live={live} />}
+    >
+      <Away live={live} />
+      <Tabs
+        label="Parts of the application"
+        tabs={[tab('Overview'), tab('Differences', 'diff'), { ...tab('History', 'history'), count: live.now?.history.length }]}
+      />
+      <Suspense fallback={<Loading rows={6} what="the part" />}>
+        {part === undefined && <Overview live={live} />}
+        {part === 'diff' && <DiffTab live={live} />}
+        {part === 'history' && <HistoryTab live={live} />}
+      </Suspense>
+    </Page>
+  )
+}
+
+/** Says that what is shown was reported, and why it is not what the runtime has now. */
+function Away({ live: { reported, away } }: { readonly live: LiveApplication }): ReactElement | null {
+  if (away === undefined || away.kind === 'asked') return null
+  if (away.kind === 'failed') return <Problem error={away.error} onRetry={away.retry} />
+  return (
+    <p className={layout['warning']} role="status">
+      The runtime <bdi>{reported.runtime}</bdi> is not connected, so this is what it reported <When at={reported.reportedAt} />.
+    </p>
+  )
+}
