@@ -253,5 +253,11 @@ function refuse(error: unknown): never {
       },
       error,
     )
-  throw fault('argo-cd-refused', { message }, error)
+  throw fault('argo-cd-refused', { message: wordsOf(message) }, error)
+}
+
+/** Returns what Argo CD says in an answer that the client shows with its status: it answers with JSON that has a message. */
+function wordsOf(message: string): string {
+  const found = parseJson(message.slice(message.indexOf('{')))
+  return isRecord(found) && typeof found['message'] === 'string' ? `Argo CD: ${found['message']}` : message
 }

@@ -21,7 +21,11 @@ export function HistoryTab({ live }: { readonly live: LiveApplication }): ReactE
   const [asked, setAsked] = useState<ApplicationDeployment>()
   const noOperation = useNoOperation(live)
   if (now === undefined)
-    return away?.kind === 'asked' ? <Loading rows={4} what="the history" /> : <Empty>The history is known while the runtime is connected.</Empty>
+    return away?.kind === 'asked' ? (
+      <Loading rows={4} what="the history" />
+    ) : (
+      <Empty>The history is known while the runtime is connected.</Empty>
+    )
   const off = noOperation ?? (now.isAutomatic ? AUTOMATIC : undefined)
   return (
     <section className={layout['stack']} aria-label="History">
