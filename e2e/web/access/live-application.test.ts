@@ -206,7 +206,8 @@ test('a refresh and a hard refresh wait for the comparison, and a refusal is sho
   expect(runtime.cluster.refreshes).toEqual(['normal', 'hard'])
   // Somebody else starts a sync while the dialog is open.
   await page.getByRole('button', { name: 'Sync', exact: true }).click()
-  await page.route('**/live', (route) => route.abort())
+  const before = await web.server.admin.applications.live('prod/argocd/shop')
+  await page.route('**/live', (route) => route.fulfill({ json: before }))
   runtime.cluster.change('shop', (app) => {
     app.status.operationState = { phase: 'Running', operation: {}, startedAt: new Date().toISOString() }
   })
