@@ -67,7 +67,7 @@ export async function openArgoScene(): Promise<ArgoScene> {
   const repository = await openRepository(folder)
   const git = opening.use(await startGitServer({ root: join(folder, 'git'), host: cluster.host }))
   const argo = opening.use(await startArgoCd(cluster, { namespace, targets: [target] }))
-  const http = opening.use(await openHttpScene())
+  const http = opening.use(await openHttpScene({ tunnels: { domain: 'tunnels.test', port: 0 } }))
   const { token: runtimeToken } = await http.admin.gitopsRuntimes.createToken('prod')
   const access = await accountOf(cluster, namespace)
   const kube = openKube({ access, log: silentLog })

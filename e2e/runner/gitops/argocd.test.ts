@@ -1,13 +1,15 @@
 /** Applications on a real Argo CD, operated by users through the app-proxy, and reported to the server. */
 import { createClient } from '@windlass/protocol'
-import { nodeTransport, silentLog, systemClock } from '@windlass/kit'
+import { nodeTransport, proxyFrom, silentLog, systemClock } from '@windlass/kit'
 import { startReporter } from '@windlass/reporter'
+import { startTunnelClient } from '@windlass/tunnel/client'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
+import { browse, signIn } from '../../../packages/server/test/support/browser.ts'
 import { ensureImages } from '../../support/images.ts'
 import { ApplicationShape } from '../../../packages/gitops/src/application-shape.ts'
 import { openFromGit } from './argocd-from-git.ts'
@@ -194,6 +196,60 @@ test('what differs is shown, and only the selected objects are synced (O041)', a
   const left = await scene.app('diff shop')
   expect(left.text).toContain('Deployment')
   expect(left.text).not.toContain('ConfigMap')
+})
+
+test('a browser reads and syncs an application through the server and the tunnel of the runtime (W102, W104, W105)', async () => {
+  const { http, namespace, target } = scene
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-argo-tunnel-'))
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, scene.runtimeToken)
+  const client = startTunnelClient({
+    server: new URL(`http://localhost:${http.server.tunnelPort}`),
+    runtime: 'prod',
+    tokenFile,
+    router: new URL(scene.proxyUrl),
+    prefixes: ['/app-proxy'],
+    version: '1.2.3',
+    proxy: proxyFrom({}),
+    clock: systemClock,
+    log: silentLog,
+  })
+  onTestFinished(async () => {
+    await client.close()
+    await rm(folder, { recursive: true })
+  })
+  await expect.poll(() => client.status().isOnline, { timeout: 60_000 }).toBe(true)
+  await http.admin.users.create({ name: 'dana', role: 'developer', password: 'correct horse battery' })
+  const cookie = await signIn(http, { user: 'dana', password: 'correct horse battery' })
+  const path = `/v1/applications/${encodeURIComponent(`prod/${namespace}/shop`)}`
+  await scene.push({
+    'shop/settings.yaml': configMap('settings', { level: 'higher' }),
+    'shop/login.yaml': `apiVersion: v1\nkind: Secret\nmetadata: { name: login }\nstringData: { password: hunter2 }\n`,
+  })
+  const refreshed = await browse(http, 'POST', `${path}/refresh`, { cookie, body: { hard: true } })
+  expect([refreshed.status, refreshed.body['sync']]).toEqual([200, 'out-of-sync'])
+  const diff = await browse(http, 'GET', `${path}/diff`, { cookie })
+  expect(diff.status).toBe(200)
+  const shown = JSON.stringify(diff.body)
+  expect(shown).toContain('higher')
+  expect(shown).toContain('"kind":"Secret"')
+  for (const value of ['hunter2', Buffer.from('hunter2').toString('base64')]) expect(shown).not.toContain(value)
+  const tree = await browse(http, 'GET', `${path}/tree`, { cookie })
+  expect(tree.body['items']).toEqual(expect.arrayContaining([expect.objectContaining({ kind: 'Pod', namespace: target })]))
+  const resources = [{ kind: 'ConfigMap', namespace: target, name: 'settings' }]
+  const synced = await browse(http, 'POST', `${path}/sync`, { cookie, body: { resources } })
+  expect([synced.status, synced.body['isBusy']]).toEqual([200, true])
+  const operation = async (): Promise<unknown> => (await browse(http, 'GET', `${path}/live`, { cookie })).body['operation']
+  await expect.poll(operation, { timeout: 60_000, interval: 200 }).toMatchObject({ phase: 'succeeded', by: 'dana' })
+  expect(await valueOf('settings')).toEqual({ level: 'higher' })
+  // The next tests begin with the state before this one.
+  await scene.push({ 'shop/settings.yaml': configMap('settings', { level: 'high' }), 'shop/login.yaml': undefined })
+  await http.admin.applications.refresh(`prod/${namespace}/shop`)
+  await http.admin.applications.sync(`prod/${namespace}/shop`, { resources })
+  await expect
+    .poll(async () => (await http.admin.applications.live(`prod/${namespace}/shop`)).isBusy, { timeout: 60_000 })
+    .toBe(false)
+  expect(await valueOf('settings')).toEqual({ level: 'high' })
 })
 
 test('a refresh compares again, a hard one also loads the manifests again (O043)', async () => {
