@@ -67,7 +67,10 @@ function toObject(
   const { group, kind, namespace, name } = named
   return {
     key: fullNameOf(named),
-    ...{ group, kind, namespace, name },
+    group,
+    kind,
+    namespace,
+    name,
     health: node?.health ?? resource?.health,
     sync: resource?.sync,
     message: [message, resource?.isExtra === true ? EXTRA : undefined].filter(Boolean).join(' '),
