@@ -18,8 +18,11 @@ export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' 
   /** Below the path of the application. Empty: the application itself. */
   readonly part: '' | '/tree' | '/diff' | '/sync' | '/rollback' | '/refresh' | '/terminate'
   readonly answer: S
+  /** Aborted when the server closes. A caller that leaves does not end a call that may have had its effect. */
   readonly signal: AbortSignal
 }
+
+const STOPPED = { message: 'The server stops.', hint: 'Check whether the call had an effect, then repeat it.' }
 
 /** Returns the answer of the app-proxy. Throws its faults, `not-found`, `tunnel-offline` and other faults of tunnels, and `runtime-failed`. */
 export async function callApplication<S extends z.ZodType>(
@@ -31,5 +34,8 @@ export async function callApplication<S extends z.ZodType>(
   const { runtime, namespace, name } = await showApplication(app, id)
   const client = await openRuntimeClient(app, callRuntime, { actor, runtime, isReadOnly: method === 'GET' })
   const path = `/app-proxy/api/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}${part}`
-  return client.call(method, path, tolerant(answer), options).catch(throwForCaller)
+  return client.call(method, path, tolerant(answer), options).catch((error: unknown) => {
+    if (options.signal.aborted) throw fault('unavailable', STOPPED, error)
+    return throwForCaller(error)
+  })
 }

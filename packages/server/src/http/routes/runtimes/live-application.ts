@@ -32,12 +32,11 @@ export function liveApplicationRoutes(app: App, callRuntime: CallRuntime | undef
   const ask = async <S extends z.ZodType>({ params, actor, signal }: Given, asked: Asked<S>): Promise<Answer> =>
     ok(await callApplication(app, callRuntime, { ...asked, actor, signal, id: params.id }))
 
-  const read = { allow: 'see-gitops', scope: 'gitops:read', callsAtOnce: CALLS_AT_ONCE, isHeld: true, params: ById } as const
+  const read = { allow: 'see-gitops', scope: 'gitops:read', callsAtOnce: CALLS_AT_ONCE, params: ById } as const
   const change = {
     allow: 'change-gitops',
     scope: 'gitops:write',
     callsAtOnce: CALLS_AT_ONCE,
-    isHeld: true,
     params: ById,
     replies: { 200: RuntimeApplicationDetails },
   } as const
