@@ -2,8 +2,10 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { argoApplication, COMMIT } from '../../../packages/server/test/support/fakes/application-reporter.ts'
+import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage } from '../support/chromium.ts'
 import { openRuntimeScene, TUNNELS, type RuntimeScene } from '../support/runtime-scene.ts'
+import { show } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 const PATH = '/delivery/apps/prod/argocd/shop'
@@ -351,4 +353,24 @@ test('without a connection the page says so, shows what was reported, and goes o
   await expect.poll(() => rows.count()).toBe(6)
   expect(await sync.getAttribute('aria-disabled')).toBeNull()
   expect(seen).toEqual([])
+})
+
+test('no part and no dialog of an application has a serious breach of accessibility or scrolls sideways (W088, W090)', async () => {
+  await using opened = await web.open({ bypassCSP: true, reducedMotion: 'reduce' })
+  const { page } = opened
+  await page.goto(PATH)
+  await page.evaluate(AXE)
+  const wrong = []
+  for (const part of ['', '/diff', '/history']) {
+    await show(page, PATH + part)
+    wrong.push(...(await auditLooks(page, part)))
+  }
+  for (const name of ['Roll back to deployment 1', 'Refresh', 'Sync']) {
+    await page.getByRole('button', { name, exact: true }).click()
+    if (name === 'Sync') await dialogOf(page).getByLabel('Objects', { exact: true }).selectOption('chosen')
+    wrong.push(...(await auditLooks(page, `dialog ${name}`)))
+    await page.keyboard.press('Escape')
+    await dialogOf(page).waitFor({ state: 'detached' })
+  }
+  expect(wrong).toEqual([])
 })
