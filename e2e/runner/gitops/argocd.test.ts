@@ -220,7 +220,7 @@ test('a browser reads and syncs an application through the server and the tunnel
   })
   await expect.poll(() => client.status().isOnline, { timeout: 60_000 }).toBe(true)
   await http.admin.users.create({ name: 'dana', role: 'developer', password: 'correct horse battery' })
-  const cookie = await signIn(http, { user: 'dana', password: 'correct horse battery' })
+  const cookie = await signIn(http, { name: 'dana', password: 'correct horse battery' })
   const path = `/v1/applications/${encodeURIComponent(`prod/${namespace}/shop`)}`
   await scene.push({
     'shop/settings.yaml': configMap('settings', { level: 'higher' }),

@@ -324,7 +324,6 @@ export const faults = {
     text: 'The control plane does not accept this GitOps runtime.',
     hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
   },
-  'runtime-failed': { status: 502, text: 'The app-proxy of the GitOps runtime failed.', hint: 'See the log of its app-proxy.' },
   'argo-cd-unreachable': {
     status: 503,
     text: 'Argo CD does not answer.',

@@ -96,7 +96,7 @@ export const RIGHTS = {
   'change-gitops': {
     role: 'developer',
     at: 'installation',
-    text: 'sync and roll back applications of GitOps runtimes, and commit to repositories through them with their own Git token',
+    text: 'operate applications of GitOps runtimes, and commit through them with their own Git token',
   },
   promote: {
     role: 'developer',

@@ -52,11 +52,7 @@ export const deliveryQueries = {
   differences: (name: string) =>
     queryOptions({
       queryKey: ['live-application', name, 'diff'],
-      queryFn: async ({ signal }) => {
-        const { items } = await delivery.applications.diff(name, { signal })
-        const { toTexts } = await import('./application/diff-texts.ts')
-        return items.map(toTexts)
-      },
+      queryFn: async ({ signal }) => (await delivery.applications.diff(name, { signal })).items,
       refetchInterval: LIVE_MS.calm,
       retry: false,
     }),

@@ -61,7 +61,7 @@ export const paths = {
   gitlabJobs: (): string => '/gitlab-jobs',
   applications: (): string => '/delivery/apps',
   application: ({ runtime, namespace, name }: ApplicationPlace, part?: ApplicationPart): string =>
-    `/delivery/apps/${[runtime, namespace, name, ...(part === undefined ? [] : [part])].map(encode).join('/')}`,
+    ['/delivery/apps', ...[runtime, namespace, name, part ?? []].flat().map(encode)].join('/'),
   runtimes: (): string => '/runtimes',
   runtime: (name: string, part?: RuntimePart): string => `/runtimes/${encodeName(name)}${part === undefined ? '' : `/-/${part}`}`,
   agent: (name: string): string => `/agents/${encodeName(name)}`,

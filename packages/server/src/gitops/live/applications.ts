@@ -6,6 +6,7 @@ import { fault } from '@windlass/kit'
 import { tolerant, type CallOptions, type Method } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
+import { noteSubject } from '../../audit/call.ts'
 import type { Actor } from '../../identity/actor.ts'
 import { showApplication } from '../applications/show-applications.ts'
 import { openRuntimeClient, throwForCaller, type CallRuntime } from './runtime-client.ts'
@@ -24,7 +25,7 @@ export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' 
 
 const STOPPED = { message: 'The server stops.', hint: 'Check whether the call had an effect, then repeat it.' }
 
-/** Returns the answer of the app-proxy. Throws its faults, `not-found`, `tunnel-offline` and other faults of tunnels, and `runtime-failed`. */
+/** Returns the answer of the app-proxy. Throws its faults, `not-found`, `tunnel-offline` and other faults of tunnels, and `router-broken`. */
 export async function callApplication<S extends z.ZodType>(
   app: App,
   callRuntime: CallRuntime | undefined,
@@ -34,8 +35,11 @@ export async function callApplication<S extends z.ZodType>(
   const { runtime, namespace, name } = await showApplication(app, id)
   const client = await openRuntimeClient(app, callRuntime, { actor, runtime, isReadOnly: method === 'GET' })
   const path = `/app-proxy/api/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}${part}`
-  return client.call(method, path, tolerant(answer), options).catch((error: unknown) => {
+  const answered = await client.call(method, path, tolerant(answer), options).catch((error: unknown) => {
     if (options.signal.aborted) throw fault('unavailable', STOPPED, error)
     return throwForCaller(error)
   })
+  // The effect is elsewhere. A transaction writes the record of the call into the audit log.
+  if (method === 'POST') await app.store.write(async () => noteSubject(`application ${runtime}/${namespace}/${name}`))
+  return answered
 }

@@ -62,7 +62,7 @@ async function readText({ body }: OwnAnswer): Promise<string> {
   for await (const part of body as AsyncIterable<Buffer>) {
     bytes += part.length
     if (bytes > MAX_ANSWER_BYTES)
-      throw fault('runtime-failed', {
+      throw fault('router-broken', {
         message: `The answer of the GitOps runtime is longer than ${MAX_ANSWER_BYTES / 1_048_576} MiB.`,
         hint: 'Use the command line: `windlass gitops app --help`.',
       })
@@ -79,5 +79,5 @@ export function throwForCaller(error: unknown): never {
   if (!isFault(error, ...FOREIGN)) throw error
   if (error.code === 'server-unreachable') throw fault('tunnel-broken', {}, error)
   const message = `The app-proxy of the GitOps runtime did not carry out the call. ${error.message}`
-  throw fault('runtime-failed', { message }, error)
+  throw fault('router-broken', { message }, error)
 }

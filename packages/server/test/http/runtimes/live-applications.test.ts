@@ -92,7 +92,7 @@ async function connectRuntime({ admin, server }: HttpScene): Promise<Runtime> {
 /** Returns the cookie of a new user. */
 async function userOf(scene: HttpScene, name: string, role: 'viewer' | 'developer'): Promise<string> {
   await scene.admin.users.create({ name, role, password: PASSWORD })
-  return signIn(scene, { user: name, password: PASSWORD })
+  return signIn(scene, { name, password: PASSWORD })
 }
 
 const passOf = ({ asked }: Runtime): string => asked.at(-1)?.headers.authorization ?? ''
@@ -161,7 +161,7 @@ test('a pass only answers what its user may do at its runtime, and a reading one
     ['GET', '/v1/applications'],
     ['GET', `${SHOP}/live`],
     ['POST', `${SHOP}/sync`],
-    ['GET', '/v1/session'],
+    ['GET', '/v1/tunnels'],
   ] as const) {
     const answer = await browseWith(scene, method, path, {
       headers: { ...OWN_PAGE, authorization: writing },
@@ -203,11 +203,11 @@ test('refusals of the runtime are passed on, and others say that the runtime fai
   await expect(call()).rejects.toMatchObject({ code: 'conflict', message: 'Another operation is in progress.' })
   // The session of the page has not ended.
   runtime.answer = { status: 401, type, body: problem('unauthenticated', 'The control plane does not accept the token.') }
-  await expect(call()).rejects.toMatchObject({ code: 'runtime-failed', message: expect.stringContaining('does not accept') })
+  await expect(call()).rejects.toMatchObject({ code: 'router-broken', message: expect.stringContaining('does not accept') })
   runtime.answer = { status: 404, type: 'text/html', body: 'not here' }
-  await expect(call()).rejects.toMatchObject({ code: 'runtime-failed', message: expect.stringContaining('404') })
+  await expect(call()).rejects.toMatchObject({ code: 'router-broken', message: expect.stringContaining('404') })
   runtime.answer = { status: 200, body: { name: 'shop' } }
-  await expect(call()).rejects.toMatchObject({ code: 'runtime-failed' })
+  await expect(call()).rejects.toMatchObject({ code: 'router-broken' })
 })
 
 test('a runtime without a connection, and a server without tunnels, say so (W106)', async () => {

@@ -15,12 +15,14 @@ import { APPLICATION_PARTS, paths, type ApplicationPart } from '../../url/paths.
 import { deliveryQueries } from '../queries.ts'
 import { lookOfHealth } from '../states.ts'
 import { Actions } from './actions.tsx'
+import { HistoryTab } from './history-tab.tsx'
 import { Overview } from './overview.tsx'
 import { useLive, type LiveApplication } from './use-live.ts'
 
 const FAVICONS: Readonly<Record<string, Favicon>> = { ok: 'ok', bad: 'bad', run: 'run', stop: 'stop' }
+
+/** A chunk of its own, because it has the writer of YAML. */
 const DiffTab = late(async () => (await import('./diff-tab.tsx')).DiffTab)
-const HistoryTab = late(async () => (await import('./history-tab.tsx')).HistoryTab)
 
 export function ApplicationScreen(): ReactElement {
   const { runtime, namespace, name, part } = useParams<Record<'runtime' | 'namespace' | 'name', string> & { part?: string }>()
@@ -71,11 +73,13 @@ function Loaded({ application, part }: LoadedProps): ReactElement {
         label="Parts of the application"
         tabs={[tab('Overview'), tab('Differences', 'diff'), { ...tab('History', 'history'), count: live.now?.history.length }]}
       />
-      <Suspense fallback={<Loading rows={6} what="the part" />}>
-        {part === undefined && <Overview live={live} />}
-        {part === 'diff' && <DiffTab live={live} />}
-        {part === 'history' && <HistoryTab live={live} />}
-      </Suspense>
+      {part === undefined && <Overview live={live} />}
+      {part === 'diff' && (
+        <Suspense fallback={<Loading rows={6} what="the differences" />}>
+          <DiffTab live={live} />
+        </Suspense>
+      )}
+      {part === 'history' && <HistoryTab live={live} />}
     </Page>
   )
 }

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { plural } from '@windlass/plan'
 import { ChevronDown, ChevronRight } from 'lucide-react'
-import { useState, type ReactElement } from 'react'
+import { useMemo, useState, type ReactElement } from 'react'
 import { IconButton } from '../../parts/button.tsx'
 import cells from '../../parts/cells.module.css'
 import { Command } from '../../parts/copy.tsx'
@@ -14,7 +14,7 @@ import { Problem } from '../../parts/problem.tsx'
 import { sh } from '../../parts/shell.ts'
 import styles from '../delivery.module.css'
 import { deliveryQueries } from '../queries.ts'
-import type { DiffTexts } from './diff-texts.ts'
+import { toTexts, type DiffTexts } from './diff-texts.ts'
 import { fullNameOf, nameOf } from './objects.ts'
 import type { LiveApplication } from './use-live.ts'
 
@@ -23,7 +23,8 @@ const ALL_OPEN = 5
 
 export function DiffTab({ live }: { readonly live: LiveApplication }): ReactElement {
   const { id, reported, now, away } = live
-  const { data, error, isPending, refetch } = useQuery({ ...deliveryQueries.differences(id), enabled: now !== undefined })
+  const { data: items, error, isPending, refetch } = useQuery({ ...deliveryQueries.differences(id), enabled: now !== undefined })
+  const data = useMemo(() => items?.map(toTexts), [items])
   if (away !== undefined && away.kind !== 'asked') return <Empty>The differences are known while the runtime is connected.</Empty>
   return (
     <section className={layout['stack']} aria-label="Differences">

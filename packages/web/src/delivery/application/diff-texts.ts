@@ -1,4 +1,4 @@
-/** The two texts of an object that a sync would change. A chunk of its own, because it has the writer of YAML. */
+/** The two texts of an object that a sync would change. */
 import type { ResourceDifference } from '@windlass/protocol'
 import { stringify } from 'yaml'
 
