@@ -344,7 +344,7 @@ test('without a connection the page says so, shows what was reported, and goes o
   await page.getByText('git.test/acme/shop shop, follows main, compared with 01234567').waitFor()
   const sync = page.getByRole('button', { name: 'Sync', exact: true })
   expect(await sync.getAttribute('aria-description')).toBe('The runtime prod is not connected.')
-  await sync.click()
+  await sync.click({ force: true })
   expect(await dialogOf(page).count()).toBe(0)
   await page.getByRole('link', { name: 'Differences' }).click()
   await page.getByText('The differences are known while the runtime is connected.').waitFor()

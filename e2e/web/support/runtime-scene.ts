@@ -8,7 +8,6 @@ import { openKube } from '@windlass/kube'
 import type { EventsAnswer } from '@windlass/protocol'
 import { readRouterConfig, startRouter, toRouterOptions } from '@windlass/router'
 import { startTunnelClient } from '@windlass/tunnel/client'
-import { expect } from 'vitest'
 import { event, openReporter } from '../../../packages/server/test/support/fakes/application-reporter.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { ARGO_TOKEN, NAMESPACE, startArgoCluster, type ArgoCluster } from './argo-cluster.ts'
@@ -74,8 +73,9 @@ export async function openRuntimeScene(server: HttpScene): Promise<RuntimeScene>
       version: '1.2.3',
       proxy: proxyFrom({}),
     })
-  const statusIs = (status: string): Promise<void> =>
-    expect.poll(async () => (await server.admin.tunnels.get('prod')).status).toBe(status)
+  const statusIs = async (status: string): Promise<void> => {
+    while ((await server.admin.tunnels.get('prod')).status !== status) await systemClock.sleep(20)
+  }
   let client = start()
   opening.defer(() => client.close())
   await statusIs('online')
