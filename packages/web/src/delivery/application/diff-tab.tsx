@@ -60,7 +60,7 @@ function Difference({ difference, isFirst }: { readonly difference: DiffTexts; r
   const name = nameOf(difference)
   return (
     <li>
-      <div className={styles['head']}>
+      <div className={styles['difference']}>
         <IconButton
           label={isOpen ? `Hide what differs in ${name}` : `Show what differs in ${name}`}
           aria-expanded={isOpen}

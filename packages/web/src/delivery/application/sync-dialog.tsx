@@ -109,7 +109,7 @@ export function SyncDialog({ live, off, onClose }: SyncProps): ReactElement {
           <Checks legend="Chosen objects" options={choicesOf(resources).map(fullNameOf)} chosen={chosen} onChange={setChosen} />
         </div>
       )}
-      <Command text={sh`windlass gitops app sync ${runtime} ${name} ${words}`} />
+      {none === undefined && <Command text={sh`windlass gitops app sync ${runtime} ${name} ${words}`} />}
       {start.error !== null && <Problem error={start.error} />}
     </FormDialog>
   )
