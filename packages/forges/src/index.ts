@@ -26,4 +26,15 @@ export {
 } from './browse/forge-browser.ts'
 export { BROWSED_FORGES, FORGE_BROWSERS, type BrowsedForge } from './browse/forge-browsers.ts'
 export { FORGE_PULLS, type ForgePulls, type NewPull, type PullPlace, type PullRequest } from './pulls/forge-pulls.ts'
+export {
+  FORGE_HOOKS,
+  HOOKED_FORGES,
+  HOOKS_OF_PAGE,
+  MAX_HOOK_PAGES,
+  type ForgeHook,
+  type ForgeHooks,
+  type HookCall,
+  type HookedForge,
+  type NewHook,
+} from './hooks/forge-hooks.ts'
 export { at, flag, isCommit, isNoCommit, joined, list, readRef, splitRepo, text } from './fields.ts'
