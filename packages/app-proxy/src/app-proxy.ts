@@ -1,5 +1,5 @@
 /**
- * The app-proxy of a GitOps runtime: a service in the cluster that acts for users behind the firewall. It asks the control plane for their rights, keeps their Git
+ * The app-proxy of a GitOps runtime or a Runner: a service in the cluster that acts for users behind the firewall. It asks the control plane for their rights, keeps their Git
  * tokens encrypted in the namespace of the runtime, lists what their forge has for them, and commits in their name. Git data does not pass the control plane.
  */
 import {
@@ -29,9 +29,10 @@ import { applicationRoutes } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
+import { hookRoutes } from './http/hook-routes.ts'
 import { openHttp } from './http/http-server.ts'
 import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
-import { route } from './http/route.ts'
+import { PATH_PREFIX, route, type Route } from './http/route.ts'
 import { errandLoop } from './promotions/errands.ts'
 import { openRuntimeForges } from './promotions/runtime-forges.ts'
 import { readRuntimeToken, watchRuntimeToken } from './runtime-token.ts'
@@ -63,6 +64,12 @@ export interface AppProxyOptions {
   readonly storeIv: string
   /** Origins of pages that may call. */
   readonly origins: readonly string[]
+  /** Path below which callers reach the app-proxy. Default: `/app-proxy`. */
+  readonly pathPrefix?: string | undefined
+  /** True to refuse calls that did not come by HTTPS. */
+  readonly requireHttps?: boolean | undefined
+  /** False for a Runner, which has no Argo CD and no shared configuration repository. Default: true. */
+  readonly servesGitops?: boolean | undefined
   readonly kube: Kube
   readonly namespace: string
   /** The server of Argo CD. Without it, the objects of applications are not shown. */
@@ -130,10 +137,6 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     clock,
   })
 
-  const applications = openApplications({ kube, namespace, clock })
-  const place = { runtime, namespace }
-  const gitops = openGitops({ client, kube, integrations, tokens, forges, hosts, commits, applications, place })
-
   /** Opens the forge of an integration with the token of the caller. Throws `not-found` and `git-token-missing`. */
   async function open({
     params,
@@ -145,11 +148,24 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     return { session: openForgeSession({ caller: forges, integration, login: token, signal }), token }
   }
 
+  function routesOfGitops(): Route[] {
+    const applications = openApplications({ kube, namespace, clock })
+    const place = { runtime, namespace }
+    const gitops = openGitops({ client, kube, integrations, tokens, forges, hosts, commits, applications, place })
+    return [
+      ...gitopsRoutes({ ...gitops, slots }),
+      ...applicationRoutes({ applications, argo: openArgo(options), namespace }),
+      ...applicationFileRoutes({ ...gitops, slots }),
+    ]
+  }
+
   let isSealed = false
   let isStopping = false
   const server = openHttp({
     access,
     origins: options.origins,
+    pathPrefix: (options.pathPrefix ?? PATH_PREFIX).replace(/\/$/, ''),
+    requireHttps: options.requireHttps === true,
     log,
     closing: closing.signal,
     problem: () => (isStopping ? 'The app-proxy stops.' : undefined),
@@ -161,9 +177,8 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
       ...browseRoutes(async (call) => (await open(call)).session),
       ...commitRoutes({ open, commits, slots }),
-      ...gitopsRoutes({ ...gitops, slots }),
-      ...applicationRoutes({ applications, argo: openArgo(options), namespace }),
-      ...applicationFileRoutes({ ...gitops, slots }),
+      ...hookRoutes(async (call) => (await open(call)).session),
+      ...(options.servesGitops === false ? [] : routesOfGitops()),
     ],
   })
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port }).catch((error: unknown) => {

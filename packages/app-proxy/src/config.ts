@@ -6,6 +6,7 @@ import { accessOf, openKube } from '@windlass/kube'
 import { GitopsRuntimeName, HttpUrl, Id } from '@windlass/protocol'
 import { z } from 'zod'
 import type { AppProxyOptions } from './app-proxy.ts'
+import { PATH_PREFIX } from './http/route.ts'
 
 /** As long as the router of the runtime. Milliseconds. */
 const LINGER_MS = 3_000
@@ -19,7 +20,7 @@ export const AppProxyConfig = z.object({
     .string()
     .optional()
     .describe('PEM file with certificate authorities for the server, besides the default ones.'),
-  RUNTIME: GitopsRuntimeName.describe('Name of the GitOps runtime.'),
+  RUNTIME: GitopsRuntimeName.describe('Name of the GitOps runtime, or of the app-proxy of a Runner.'),
   ACCOUNT_ID: Id.describe('Id of the account of the runtime. Users of other accounts are refused.'),
   TOKEN_PATH: z
     .string()
@@ -42,6 +43,20 @@ export const AppProxyConfig = z.object({
     .transform(splitList)
     .refine((list) => list.every(isOrigin), 'must be origins such as https://ci.example.com')
     .describe('Origins of pages that may call the app-proxy, separated by commas. Default: that of SERVER_URL.'),
+  PATH_PREFIX: z
+    .string()
+    .max(200)
+    .regex(/^(?:\/|(?:\/[\w.~-]+)+)$/, 'must be a path such as /app-proxy, without a slash at its end')
+    .default(PATH_PREFIX)
+    .describe('Path below which the app-proxy is called; `/` for the root of its host.'),
+  REQUIRE_HTTPS: z
+    .stringbool()
+    .default(false)
+    .describe('Refuse calls whose header X-Forwarded-Proto does not say that they came by HTTPS.'),
+  GITOPS: z
+    .stringbool()
+    .default(true)
+    .describe('Serve the shared configuration repository and the applications of Argo CD. False for the app-proxy of a Runner.'),
   HOST: z.string().default('0.0.0.0').describe('Address to listen on.'),
   PORT: Port.default(8080).describe('Port to listen on; 0 selects a free port.'),
   NAMESPACE: z.string().optional().describe('Namespace of the runtime. Default: that of the pod or of the kubeconfig.'),
@@ -95,6 +110,9 @@ export async function toAppProxyOptions(
     previousTokenFile: config.PREVIOUS_TOKEN_PATH,
     storeIv: config.STORE_IV,
     origins: config.CORS.length === 0 ? [new URL(config.SERVER_URL).origin] : config.CORS,
+    pathPrefix: config.PATH_PREFIX,
+    requireHttps: config.REQUIRE_HTTPS,
+    servesGitops: config.GITOPS,
     kube: openKube({ access, log: rest.log, clock: rest.clock }),
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),

@@ -324,6 +324,7 @@ export const faults = {
     text: 'The control plane does not accept this GitOps runtime.',
     hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
   },
+  'https-required': { status: 403, text: 'The app-proxy accepts calls by HTTPS only.', hint: 'Use its https URL.' },
   'argo-cd-unreachable': {
     status: 503,
     text: 'Argo CD does not answer.',

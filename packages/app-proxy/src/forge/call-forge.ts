@@ -1,6 +1,6 @@
 /** Calls of the API of a forge with the token of a user: only at the host of the integration, without redirects, and with limits. */
 import { urlToHttpOptions } from 'node:url'
-import type { ForgePage } from '@windlass/forges'
+import type { ForgePage, HookCall } from '@windlass/forges'
 import {
   ADDRESS_BLOCKED,
   exchange,
@@ -19,13 +19,22 @@ const MAX_SOCKETS = 16
 const MAX_RETRY_AFTER_S = 3_600
 
 export interface ForgeCall {
-  /** JSON to send with a POST. Default: a GET. */
+  /** Default: a POST with a body, otherwise a GET. */
+  readonly method?: HookCall['method'] | undefined
+  /** JSON to send. */
   readonly body?: string | undefined
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   /** Bytes of the answer that are read at most. */
   readonly maxBytes: number
   readonly signal: AbortSignal
+  /** Returns true for a refusal that is none: what is asked for is there already. */
+  readonly isDone?: ((answer: Refused) => boolean) | undefined
+}
+
+export interface Refused {
+  readonly status: number
+  readonly body: string
 }
 
 export interface ForgeAnswer {
@@ -35,7 +44,7 @@ export interface ForgeAnswer {
 
 export interface ForgeCaller {
   /**
-   * Makes a GET, or a POST of a body, which is never sent twice. Throws `git-token-refused` (401), `forbidden` (403), `not-found` (404), `rate-limited`, `file-too-large`, `forge-refused` and `forge-unreachable`.
+   * Makes a GET, or a change, which is never sent twice. Throws `git-token-refused` (401), `forbidden` (403), `not-found` (404), `rate-limited`, `file-too-large`, `forge-refused` and `forge-unreachable`.
    * Messages contain the host, and neither the path nor a header.
    */
   call(call: ForgeCall): Promise<ForgeAnswer>
@@ -59,22 +68,31 @@ export function openForgeCaller({ hosts, proxy, ca }: ForgeCallerOptions): Forge
   }
   const all = [direct.http, direct.https, proxied.http, proxied.https]
   return {
-    async call({ url, headers, maxBytes, signal, body }) {
+    async call({ url, headers, maxBytes, signal, body, isDone, method = body === undefined ? 'GET' : 'POST' }) {
       const isProxied = proxyOf(url, proxy) !== undefined
       hosts.requireForge(url)
       const agents = isProxied ? proxied : direct
       const to = { ...urlToHttpOptions(url), ...(!isProxied && { lookup: hosts.lookup }) }
       const content = body === undefined ? {} : { 'content-type': 'application/json' }
       const given = { accept: 'application/json', 'user-agent': 'windlass', ...content, ...headers }
-      const method = body === undefined ? 'GET' : 'POST'
       const agent = url.protocol === 'https:' ? agents.https : agents.http
-      const call = { to, agent, method, headers: given, signal, ...(body !== undefined && { body, isOnce: true }) }
+      const call = {
+        to,
+        agent,
+        method,
+        headers: given,
+        signal,
+        ...(body !== undefined && { body }),
+        ...(method !== 'GET' && { isOnce: true }),
+      }
       const response = await exchange({ ...call, timeoutMs: TIMEOUT_MS }).catch((error: unknown) =>
         unreachable(url, error, signal),
       )
       const status = response.statusCode ?? 0
       const bytes = await readBytes(response, maxBytes, url).catch((error: unknown) => unreachable(url, error, signal))
-      if (status < 200 || status > 299 || status === 203) refuse(url, { status, headers: response.headers, bytes })
+      const isRefused = status < 200 || status > 299 || status === 203
+      if (isRefused && isDone?.({ status, body: bytes.toString('utf8') }) !== true)
+        refuse(url, { status, headers: response.headers, bytes })
       return { headers: response.headers, bytes }
     },
     close() {

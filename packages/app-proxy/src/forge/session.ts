@@ -6,11 +6,12 @@ import {
   type ForgeBrowser,
   type ForgePage,
   type ForgeUser,
+  type HookCall,
   type Single,
 } from '@windlass/forges'
 import { fault, parseJson } from '@windlass/kit'
 import type { Integration } from '../store/integrations.ts'
-import type { ForgeAnswer, ForgeCaller } from './call-forge.ts'
+import type { ForgeAnswer, ForgeCaller, Refused } from './call-forge.ts'
 
 /** Maximum bytes of a page of a list. */
 const MAX_PAGE_BYTES = 4_194_304
@@ -32,6 +33,8 @@ export interface ForgeSession {
   one<T>(single: Single<T>): Promise<T>
   /** Creates something. Throws like `ForgeCaller.call`. */
   post(path: string, body: object): Promise<ForgePage>
+  /** Makes a change whose answer does not matter. Throws like `ForgeCaller.call`. */
+  change(call: HookCall, isDone?: (answer: Refused) => boolean): Promise<void>
   /** Returns the URL of a path of the API. Throws `request-invalid`. */
   at(path: string): URL
 }
@@ -73,6 +76,10 @@ export function openForgeSession({ caller, integration, login, signal }: ForgeSe
     base,
     page: (url) => page(url),
     post: (path, body) => page(at(path), body),
+    async change({ method, path, body }, isDone) {
+      const content = body === undefined ? {} : { body: JSON.stringify(body) }
+      await caller.call({ url: at(path), method, headers, maxBytes: MAX_PAGE_BYTES, signal, isDone, ...content })
+    },
     at,
     bytes: (url, maxBytes) => caller.call({ url, headers: { ...headers, accept: '*/*' }, maxBytes, signal }),
     async one({ path, read }) {

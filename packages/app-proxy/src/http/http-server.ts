@@ -5,13 +5,18 @@ import { fault, hasCode, isAbort, isFault, watchUnused, type Fault, type Logger 
 import type { Access } from '../access/access.ts'
 import { requireRight, requireWriting, tokenOf, type Caller } from '../access/caller.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
-import { BASE_PATH, type Route } from './route.ts'
+import { requireHttps } from './https.ts'
+import type { Route } from './route.ts'
 
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly access: Access
   /** Origins of pages that may call. */
   readonly origins: readonly string[]
+  /** Path below which all routes are, without a slash at its end; empty for the root. */
+  readonly pathPrefix: string
+  /** True to refuse calls that did not come by HTTPS. */
+  readonly requireHttps: boolean
   /** Returns why the process cannot serve; undefined if it can. */
   readonly problem: () => string | undefined
   readonly log: Logger
@@ -19,14 +24,12 @@ export interface HttpOptions {
   readonly closing: AbortSignal
 }
 
-/** Paths of probes: kubelets call the pod without the prefix that callers use. */
-const PROBE_BASES = [BASE_PATH, '/api']
 const KEEP_ALIVE_MS = 75_000
 const REQUEST_MS = 120_000
 
 /** Creates the server without listening. */
 export function openHttp(options: HttpOptions): FastifyInstance {
-  const { origins, problem, log, closing } = options
+  const { origins, pathPrefix, problem, log, closing } = options
   const server = fastify({
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_MS,
@@ -55,7 +58,8 @@ export function openHttp(options: HttpOptions): FastifyInstance {
   server.setNotFoundHandler(async ({ method }) => {
     throw fault('not-found', { message: `The app-proxy does not have this path for ${method}.` })
   })
-  for (const base of PROBE_BASES) {
+  // Kubelets call the pod without the prefix that callers use.
+  for (const base of new Set([`${pathPrefix}/api`, '/api'])) {
     server.get(`${base}/healthz`, async () => ({ status: 'ok' }))
     server.get(`${base}/readyz`, async () => {
       const why = problem()
@@ -69,7 +73,8 @@ export function openHttp(options: HttpOptions): FastifyInstance {
   return server
 }
 
-function addRoute(server: FastifyInstance, route: Route, { access, closing, log }: HttpOptions): void {
+function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
+  const { access, closing, log, pathPrefix } = options
   const { method, path, right, isWrite, maxBodyBytes, slots, run } = route
   async function admit({ headers }: FastifyRequest): Promise<Caller> {
     const caller = await access.callerOf(tokenOf(headers))
@@ -79,10 +84,11 @@ function addRoute(server: FastifyInstance, route: Route, { access, closing, log 
   }
   server.route({
     method,
-    url: BASE_PATH + path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: `${pathPrefix}/api` + path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit: maxBodyBytes,
     // Before the body is read, so that refused calls use no memory.
     async onRequest(request, reply) {
+      if (options.requireHttps) requireHttps(request.headers)
       await admit(request)
       const leave = await slots?.enter()
       if (leave !== undefined) whenGone(reply, leave)

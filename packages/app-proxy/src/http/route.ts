@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
 import type { Slots } from '../commit/slots.ts'
 
-/** Path of all routes. The router of the runtime passes it on unchanged. */
-export const BASE_PATH = '/app-proxy/api'
+/** Default of the path below which the routes are. Routers and ingress controllers pass it on unchanged. */
+export const PATH_PREFIX = '/app-proxy'
 
 export interface Call<P, Q, B> {
   readonly params: P
@@ -38,7 +38,7 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below `BASE_PATH`, with parameters in braces. */
+  /** Below the prefix and `/api`, with parameters in braces. */
   readonly path: string
   readonly right: GitopsRight
   readonly isWrite: boolean

@@ -1,6 +1,6 @@
 /** Claims errands of the control plane with the token of the runtime, carries them out, and reports each until the control plane has its result. */
 import { errandCalls, type ErrandCalls } from '@windlass/client/app-proxy'
-import type { RepositoryPlace } from '@windlass/forges'
+import { FORGE_APIS, type RepositoryPlace } from '@windlass/forges'
 import { attempt, backoffMs, defined, fault, isFault, type Clock, type Logger } from '@windlass/kit'
 import {
   ErrandWork,
@@ -9,6 +9,7 @@ import {
   type Errand,
   type ErrandResult,
   type LastChangeErrand,
+  type StatusErrand,
 } from '@windlass/protocol'
 import { readList } from '../forge/browse.ts'
 import type { ForgeSession } from '../forge/session.ts'
@@ -155,6 +156,14 @@ async function lastChange({ forges }: ErrandOptions, { place }: LastChangeErrand
   return { kind: 'last-change', revision: last.revision, message: last.message.slice(0, MAX_MESSAGE) }
 }
 
+/** Sets a commit status. One that the commit has already is a success. */
+async function setStatus({ forges }: ErrandOptions, work: StatusErrand, signal: AbortSignal): Promise<ErrandResult> {
+  const session = await forges.openIntegration(work.integration, signal)
+  const api = FORGE_APIS[session.integration.provider]
+  await session.change({ method: 'POST', ...api.status(work) }, (answer) => api.hasStatus?.(answer) === true)
+  return { kind: 'status' }
+}
+
 async function carry(options: ErrandOptions, work: ErrandWork, signal: AbortSignal): Promise<ErrandResult> {
   switch (work.kind) {
     case 'promote':
@@ -166,6 +175,8 @@ async function carry(options: ErrandOptions, work: ErrandWork, signal: AbortSign
     }
     case 'contains':
       return { kind: 'contains', contains: await contains(options, work, signal) }
+    case 'status':
+      return setStatus(options, work, signal)
     case 'last-change':
       return lastChange(options, work, signal)
   }

@@ -3,8 +3,9 @@ import type { Repository } from '@windlass/forges'
 import { fault } from '@windlass/kit'
 import { problemOfRepositoryUrl, splitRepositoryUrl } from '@windlass/protocol'
 import type { UserForge } from '../commit/user-commits.ts'
-import { openForgeSession } from '../forge/session.ts'
-import { RUNTIME_USER } from '../store/git-tokens.ts'
+import { openForgeSession, type ForgeSession } from '../forge/session.ts'
+import { RUNTIME_USER, type GitToken } from '../store/git-tokens.ts'
+import type { Integration } from '../store/integrations.ts'
 import { findRepository } from '../gitops/find-repository.ts'
 import type { UserRepositoriesOptions } from '../gitops/user-repositories.ts'
 
@@ -15,12 +16,29 @@ export interface RuntimeRepository extends UserForge {
 }
 
 export interface RuntimeForges {
+  /** Opens an integration by its name. Throws `not-found` and `git-token-missing`. */
+  openIntegration(name: string, signal: AbortSignal): Promise<ForgeSession>
   /** Opens a repository by its URL. Throws `not-found` without an integration for its host, `git-token-missing`, and `request-invalid` for a URL that is not HTTPS. */
   open(url: string, signal: AbortSignal): Promise<RuntimeRepository>
 }
 
+const CONNECT_AGAIN = 'An admin connects the forge again: windlass connect git NAME --app-proxy RUNTIME'
+
 export function openRuntimeForges({ integrations, tokens, forges }: UserRepositoriesOptions): RuntimeForges {
+  async function requireToken(integration: Integration, hint: string): Promise<GitToken> {
+    const token = await tokens.find(integration, RUNTIME_USER)
+    if (token !== undefined) return token
+    throw fault('git-token-missing', {
+      message: `The app-proxy has no Git token of its own for the integration "${integration.name}".`,
+      hint,
+    })
+  }
+
   return {
+    async openIntegration(name, signal) {
+      const integration = await integrations.get(name)
+      return openForgeSession({ caller: forges, integration, login: await requireToken(integration, CONNECT_AGAIN), signal })
+    },
     async open(url, signal) {
       const problem = problemOfRepositoryUrl(url)
       if (problem !== undefined)
@@ -33,12 +51,8 @@ export function openRuntimeForges({ integrations, tokens, forges }: UserReposito
           hint: 'An admin adds one: windlass gitops integration add RUNTIME NAME --provider PROVIDER --url URL',
         })
       const { integration, repo } = found
-      const token = await tokens.find(integration, RUNTIME_USER)
-      if (token === undefined)
-        throw fault('git-token-missing', {
-          message: `The GitOps runtime has no Git token of its own for the integration "${integration.name}".`,
-          hint: `An admin registers one: windlass gitops integration register RUNTIME ${integration.name} --token-file FILE --runtime-token`,
-        })
+      const hint = `An admin registers one: windlass gitops integration register RUNTIME ${integration.name} --token-file FILE --runtime-token`
+      const token = await requireToken(integration, hint)
       const session = openForgeSession({ caller: forges, integration, login: token, signal })
       const confirm = async (): Promise<void> => signal.throwIfAborted()
       return { session, token, confirm, signal, repo, facts: await session.one(session.browser.repository(repo)) }

@@ -43,6 +43,8 @@ export const INSTALLER_SCOPES = [
   'installation:write',
   'cluster:write',
 ] as const satisfies readonly Scope[]
+/** For the app-proxy of a Runner, beside those of the installer. */
+export const APP_PROXY_SCOPES = ['gitops:read', 'gitops:write'] as const satisfies readonly Scope[]
 export const DEMO_SCOPES = ['pipeline:write', 'build:write'] as const satisfies readonly Scope[]
 
 /** Returns the scopes of `wanted` that `held` does not include. Returns none if `held` is undefined (a key without scopes). */

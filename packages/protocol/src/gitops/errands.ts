@@ -1,9 +1,10 @@
 /**
- * Errands: what the app-proxy of a GitOps runtime does in Git for releases. It claims them with the token of the runtime, and reports each until the server has its result. An errand can be carried
+ * Errands: what the app-proxy of a GitOps runtime or a Runner does in Git for releases and builds. It claims them with the token of the runtime, and reports each until the server has its result. An errand can be carried
  * out twice, by two app-proxies too: the second time changes nothing (docs/development/adr/0136-promotions.md).
  */
 import { z } from 'zod'
 import { Id } from '../base.ts'
+import { COMMIT_STATES } from '../builds/builds.ts'
 import { PROMOTION_ACTIONS } from './definitions.ts'
 import { Pull } from './releases.ts'
 
@@ -36,10 +37,33 @@ const ContainsErrand = z.object({ kind: z.literal('contains'), place: GitPlace, 
 /** Asks for the last commit that changed a folder. */
 const LastChangeErrand = z.object({ kind: z.literal('last-change'), place: GitPlace })
 
-export const ErrandWork = z.discriminatedUnion('kind', [PromoteErrand, PullErrand, ContainsErrand, LastChangeErrand])
+/** Sets the state of a build at a commit, with the Git token of the runtime itself. */
+const StatusErrand = z.object({
+  kind: z.literal('status'),
+  /** Name of a Git integration of the app-proxy. */
+  integration: z.string(),
+  /** `owner/name`. */
+  repo: z.string(),
+  /** Full hash. */
+  revision: z.string(),
+  title: z.string(),
+  /** Link to the build. */
+  url: z.string(),
+  state: z.enum(COMMIT_STATES),
+  description: z.string(),
+})
+
+export const ErrandWork = z.discriminatedUnion('kind', [
+  PromoteErrand,
+  PullErrand,
+  ContainsErrand,
+  LastChangeErrand,
+  StatusErrand,
+])
 export type ErrandWork = z.infer<typeof ErrandWork>
 export type PromoteErrand = z.infer<typeof PromoteErrand>
 export type PullErrand = z.infer<typeof PullErrand>
+export type StatusErrand = z.infer<typeof StatusErrand>
 export type ContainsErrand = z.infer<typeof ContainsErrand>
 export type LastChangeErrand = z.infer<typeof LastChangeErrand>
 
@@ -73,6 +97,7 @@ export const ErrandResult = z.discriminatedUnion('kind', [
   /** `revision`: the commit that the branch got by the pull request. */
   z.object({ kind: z.literal('pull'), state: z.enum(['open', 'merged', 'closed']), revision: z.string().max(64).optional() }),
   z.object({ kind: z.literal('contains'), contains: z.boolean() }),
+  z.object({ kind: z.literal('status') }),
   /** `message` can be cut. */
   z.object({ kind: z.literal('last-change'), revision: z.string().max(64), message: Line }),
   z.object({ kind: z.literal('failed'), code: z.string().max(100), message: Line, hint: Line.optional(), mayRetry: z.boolean() }),

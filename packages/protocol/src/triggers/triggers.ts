@@ -143,6 +143,14 @@ function hasOneSender(of: { readonly forge?: Forge | undefined; readonly registr
   return (of.forge === undefined) !== (of.registry === undefined)
 }
 
+/** A Git integration of an app-proxy. */
+export const ProxyIntegration = z.strictObject({
+  /** Name of the GitOps runtime, or of the app-proxy of a Runner. */
+  runtime: z.string().min(1).max(40),
+  integration: z.string().min(1).max(40),
+})
+export type ProxyIntegration = z.infer<typeof ProxyIntegration>
+
 /** An address that a forge or a registry calls for each event. */
 export const WebhookInput = z
   .strictObject({
@@ -152,6 +160,8 @@ export const WebhookInput = z
     context: Name.optional(),
     /** Accept only events of this repository. */
     repo: RepoName.optional(),
+    /** App-proxy that reaches the forge, if the server does not: it sets the commit statuses of builds. Such a webhook is not polled. */
+    appProxy: ProxyIntegration.optional(),
     /** Find pushes that no call reported, by comparing branches with the token of the context. Default: true with a context of a forge. */
     polls: z.boolean().optional(),
     /** Shared with the forge, which signs each call with it. Default: a random one. */
@@ -170,6 +180,7 @@ export const Webhook = z.object({
   ...Sender,
   context: z.string().optional(),
   repo: z.string().optional(),
+  appProxy: ProxyIntegration.optional(),
   /** Address to enter at the forge or registry. */
   url: z.string(),
   /** Whether the branches of its repositories are polled. */

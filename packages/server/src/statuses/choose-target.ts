@@ -1,6 +1,7 @@
 /** Chooses where the state of a new build is reported: at a commit, in a forge. */
 import { gitVariables, initialScope, substitute, type Trigger } from '@windlass/plan'
-import { GitTrigger, type BuildInput, type GitFactsInput, type PipelineSettings } from '@windlass/protocol'
+import { defined } from '@windlass/kit'
+import { GitTrigger, ProxyIntegration, type BuildInput, type GitFactsInput, type PipelineSettings } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { buildUrl } from '../builds/create/build-url.ts'
@@ -16,7 +17,7 @@ const MAX_SEARCHED = 1_000
 /** What a Git trigger adds to a build that it starts. */
 export interface Reporting {
   readonly trigger: Pick<GitTrigger, 'commitStatusTitle'>
-  readonly webhook: Pick<ForgeWebhook, 'forge' | 'context'>
+  readonly webhook: Pick<ForgeWebhook, 'forge' | 'context' | 'app_proxy'>
   /** `owner/name`. */
   readonly repo: string
 }
@@ -30,12 +31,20 @@ interface ReportedBuild {
   readonly git: GitFactsInput | undefined
 }
 
-/** Returns where a build is reported. Undefined if its webhook has no context, or the whole hash of its commit is not known. */
+/** Returns true if builds of the webhook can be reported: it has a token, or an app-proxy that has one. */
+function canReport({ context, app_proxy: appProxy }: Reporting['webhook']): boolean {
+  return context !== null || appProxy !== null
+}
+
+/** Returns where a build is reported. Undefined if its webhook has neither context nor app-proxy, or the whole hash of its commit is not known. */
 function toTarget({ trigger, webhook, repo }: Reporting, build: ReportedBuild): CommitTarget | undefined {
   const { url, revision = '' } = build
   // A short hash names no commit in the APIs of forges.
-  if (webhook.context === null || !/^[0-9a-f]{40,64}$/.test(revision)) return undefined
-  return { forge: webhook.forge, context: webhook.context, repo, revision, title: titleOf(trigger, build), url }
+  if (!canReport(webhook) || !/^[0-9a-f]{40,64}$/.test(revision)) return undefined
+  const { forge, context, app_proxy: appProxy } = webhook
+  const by =
+    appProxy === null ? defined({ context: context ?? undefined }) : { appProxy: ProxyIntegration.parse(JSON.parse(appProxy)) }
+  return { forge, ...by, repo, revision, title: titleOf(trigger, build), url }
 }
 
 /** Returns the title: that of the trigger, with references to the variables of the event replaced, or the name of the pipeline. */
@@ -81,6 +90,6 @@ async function findReporting(
   if (row === undefined) return undefined
   const trigger = GitTrigger.parse(JSON.parse(row.spec))
   const webhooks = await listWebhooks(store.query, page)
-  const webhook = webhooks.filter(isForgeWebhook).find((one) => one.context !== null && accepts(trigger, one))
+  const webhook = webhooks.filter(isForgeWebhook).find((one) => canReport(one) && accepts(trigger, one))
   return webhook && { trigger, webhook, repo: trigger.repo }
 }

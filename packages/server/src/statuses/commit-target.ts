@@ -1,5 +1,5 @@
 /** Where the state of a build is reported. It is stored with the build, so that its end and its repetitions are reported there, too. */
-import { Forge } from '@windlass/protocol'
+import { Forge, ProxyIntegration } from '@windlass/protocol'
 import { z } from 'zod'
 
 /** Longest description and title that all forges accept. */
@@ -7,8 +7,10 @@ export const MAX_TEXT = 140
 
 export const CommitTarget = z.object({
   forge: Forge,
-  /** Name of the Git context whose token is used. */
-  context: z.string(),
+  /** Name of the Git context whose token is used. Absent with an app-proxy. */
+  context: z.string().optional(),
+  /** App-proxy that sets it. */
+  appProxy: ProxyIntegration.optional(),
   repo: z.string(),
   revision: z.string(),
   title: z.string(),

@@ -198,6 +198,8 @@ export async function deleteOldMessages(tx: Tx, { before, limit }: { before: num
     .limit(limit)
     .execute()
   const ids = old.map(({ id }) => id)
+  // What an app-proxy was asked for and never did.
+  if (ids.length > 0) await tx.query.deleteFrom('gitops_errand').where('release_id', 'in', ids).execute()
   // A message that was replaced in the meantime waits to be sent.
   if (ids.length > 0) await tx.query.deleteFrom('message').where('id', 'in', ids).where('next_at', 'is', null).execute()
   return ids.length

@@ -1,6 +1,6 @@
 /** Webhooks: the addresses that forges and registries call. */
 import { fault, newId } from '@windlass/kit'
-import { WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
+import { ProxyIntegration, WebhookCreated, type Webhook, type WebhookInput } from '@windlass/protocol'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
 import { noteSubject } from '../audit/call.ts'
@@ -15,12 +15,19 @@ import { showSender } from './deliveries/sender.ts'
 /** Creates a webhook with the given or a random secret. `within` runs in the same transaction. Throws `conflict` if the name is taken. */
 export async function createWebhook(app: App, input: WebhookInput, within?: Within<WebhookCreated>): Promise<WebhookCreated> {
   const secret = input.secret ?? randomBytes(32).toString('base64url')
-  const { context, forge, polls = context !== undefined && forge !== undefined } = input
+  const { context, forge, appProxy, polls = context !== undefined && forge !== undefined && appProxy === undefined } = input
   if (polls && context === undefined)
     throw fault('request-invalid', {
       message: 'A webhook without a Git context cannot poll, because it has no token.',
       hint: 'Add `context`, or omit `polls`.',
     })
+  if (polls && appProxy !== undefined)
+    throw fault('request-invalid', {
+      message: 'A webhook with an app-proxy cannot poll, because the server does not reach its forge.',
+      hint: 'Omit `polls`, or `appProxy`.',
+    })
+  if (appProxy !== undefined && forge === undefined)
+    throw fault('request-invalid', { message: 'A webhook of a registry has no commit statuses that an app-proxy could set.' })
   if (polls && forge === undefined)
     throw fault('request-invalid', { message: 'A webhook of a registry cannot poll, because a registry has no branches.' })
   return app.store.write(async (tx) => {
@@ -37,6 +44,7 @@ export async function createWebhook(app: App, input: WebhookInput, within?: With
       forge: requireSender(input),
       context: context ?? null,
       polls: polls ? 1 : 0,
+      app_proxy: appProxy === undefined ? null : JSON.stringify(appProxy),
       repo: input.repo?.toLowerCase() ?? null,
       secret: (await app.vault.sealer(tx)).seal(webhookPlace(owner), secret),
       created_at: now,
@@ -66,6 +74,7 @@ export function showWebhook(app: App, row: WebhookRow): Webhook {
     polls: row.polls === 1 && row.context !== null,
     createdAt: row.created_at,
     ...present({ context: row.context, repo: row.repo }),
+    ...(row.app_proxy !== null && { appProxy: ProxyIntegration.parse(JSON.parse(row.app_proxy)) }),
   }
 }
 

@@ -1,7 +1,14 @@
 /** Errands for the app-proxies of a runtime: a held call hands them out, and their first result counts. */
 import { MAX_ERRANDS, type Errand, type ErrandClaim, type ErrandResult } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-import { claimErrands, errandTopic, finishErrand, findErrand, nextErrandAt } from '../../store/runtimes/errands.ts'
+import {
+  claimErrands,
+  errandResultTopic,
+  errandTopic,
+  finishErrand,
+  findErrand,
+  nextErrandAt,
+} from '../../store/runtimes/errands.ts'
 import { RELEASE_TOPIC } from '../../store/runtimes/releases.ts'
 import type { ErrandRow } from '../../store/schema/schema.ts'
 
@@ -44,6 +51,7 @@ export async function takeErrandResult(
     const errand = await findErrand(tx.query, runtimeId, id)
     if (errand === undefined || !(await finishErrand(tx, id, JSON.stringify(result)))) return false
     tx.wake(RELEASE_TOPIC)
+    tx.wake(errandResultTopic(errand.release_id))
     return true
   })
 }

@@ -61,6 +61,7 @@ import { tunnels } from './080-tunnels.ts'
 import { documentFiles } from './081-document-files.ts'
 import { applications } from './082-applications.ts'
 import { releases } from './083-releases.ts'
+import { webhookAppProxy } from './085-webhook-app-proxy.ts'
 import { releaseTriggers } from './086-release-triggers.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -127,5 +128,6 @@ export const migrations: Record<string, Migration> = {
   '081-document-files': documentFiles,
   '082-applications': applications,
   '083-releases': releases,
+  '085-webhook-app-proxy': webhookAppProxy,
   '086-release-triggers': releaseTriggers,
 }

@@ -1,10 +1,15 @@
-/** Errands of app-proxies. One is deleted when its release has used its result. */
+/** Errands of app-proxies. One is deleted when what it belongs to has used its result: a release, or a message about a commit. */
 import type { ErrandRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
 /** Topic that is woken when a runtime has an errand to do. */
 export function errandTopic(runtimeId: string): string {
   return `errands/${runtimeId}`
+}
+
+/** Topic that is woken when an errand of a release or a message has its result. */
+export function errandResultTopic(ownerId: string): string {
+  return `errand-results/${ownerId}`
 }
 
 export async function insertErrand(tx: Tx, row: ErrandRow): Promise<void> {

@@ -152,7 +152,7 @@ export interface ErrandRow {
   id: string
   account_id: string
   runtime_id: string
-  /** Id of the release or of the trigger. */
+  /** Id of the release, of its trigger, or of the message about a commit that it belongs to. */
   release_id: string
   /** JSON: ErrandWork. */
   work: string

@@ -70,6 +70,8 @@ export interface WebhookRow {
   secret: string
   /** 1: the branches of its repositories are polled, if it has a context. */
   polls: 0 | 1
+  /** JSON: ProxyIntegration; null if the server itself reaches the forge. */
+  app_proxy: string | null
   created_at: number
 }
 
