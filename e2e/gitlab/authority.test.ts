@@ -1,7 +1,7 @@
 /** A GitLab server with an authority of its own: the manager, the helper and its transfers trust it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CLUSTER_HOST } from '../support/cluster.ts'
-import { selfSigned } from '../runner/runtime/self-signed.ts'
+import { selfSigned } from '../support/self-signed.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
 
 let scene: RunnerScene

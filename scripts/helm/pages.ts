@@ -34,7 +34,14 @@ export function chartFiles(): MadeFile[] {
     ...files,
     { path: `${RUNNER_TEMPLATES}/_rules.tpl`, text: rules },
     { path: 'charts/windlass-runtime/templates/gitlab/_shared.tpl', text: sharedTemplates(rules) },
-    { path: 'charts/windlass-gitops-runtime/templates/_rules.tpl', text: appProxyRules() },
+    {
+      path: 'charts/windlass-gitops-runtime/templates/_rules.tpl',
+      text: rulesTemplate('gitops.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE)),
+    },
+    {
+      path: 'charts/windlass-runtime/templates/app-proxy/_rules.tpl',
+      text: rulesTemplate('windlass.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE).filter(isWithoutArgo)),
+    },
   ]
 }
 
@@ -61,8 +68,9 @@ function rulesTemplates(): string {
 
 const APP_PROXY_ROLE = 'packages/app-proxy/rbac/role.yaml'
 
-function appProxyRules(): string {
-  return rulesTemplate('gitops.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE))
+/** True for rules that the app-proxy of a Runner needs: it has no Argo CD. */
+function isWithoutArgo({ apiGroups }: Rule): boolean {
+  return !apiGroups.includes('argoproj.io')
 }
 
 interface Rule {

@@ -11,6 +11,14 @@ const yesNo: Schema = { enum: [true, false, 'true', 'false'] }
 const url: Schema = { type: ['string', 'null'], pattern: '^(https?://[^ ]+)?$' }
 /** One of some words; empty for none. */
 const word = (...values: readonly string[]): Schema => ({ enum: [...values, '', null] })
+/** A name without scheme, port and path; empty for none. Browsers may reach it by HTTPS only, so that there is nothing to choose. */
+const hostName: Schema = {
+  type: ['string', 'null'],
+  pattern: '^([a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*)?$',
+  maxLength: 253,
+}
+/** Empty for the root, as in cf-runtime. */
+const pathPrefix: Schema = { type: ['string', 'null'], pattern: '^(/|(/[A-Za-z0-9._~-]+)+)?$', maxLength: 200 }
 const count: Schema = { type: 'integer', minimum: 0 }
 
 /** Charts that take the values of another chart: they have rules of their own only, and no key is a mistake. */
@@ -49,6 +57,13 @@ export const RULES: Readonly<Record<string, Schema>> = {
   'storage.azuredisk.cachingMode': oneOf('None', 'ReadOnly', 'ReadWrite'),
   'storage.azuredisk.DiskIOPSReadWrite': whole(120, 400_000),
   'storage.azuredisk.DiskMBpsReadWrite': whole(1, 10_000),
+  'appProxy.replicasCount': count,
+  'appProxy.updateStrategy.type': oneOf('RollingUpdate', 'Recreate'),
+  'appProxy.config.logLevel': oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  'appProxy.ingress.host': hostName,
+  'appProxy.ingress.pathPrefix': pathPrefix,
+  'appProxy.httpRoute.pathPrefix': pathPrefix,
+  'appProxy.httpRoute.hostnames': { type: ['array', 'null'], items: hostName },
   'runtime.gencerts.days': { type: 'integer', minimum: 1, maximum: 1095 },
   'runtime.patch.cronjob.mode': oneOf('report', 'apply'),
   'runtime.dind.pvcs.dind.name': oneOf('dind'),
@@ -109,6 +124,9 @@ export const STRICT: ReadonlySet<string> = new Set([
   'networkPolicy',
   'runner.starts',
   'runner.policy',
+  'appProxy.config',
+  'appProxy.ingress',
+  'appProxy.httpRoute',
   'gitlab.reports',
   'global.codefresh',
   'global.codefresh.userToken',
@@ -128,7 +146,7 @@ export const STRICT: ReadonlySet<string> = new Set([
 /** Keys of cf-runtime that mean nothing here, by chart and map. */
 export const OPEN_KEYS: Readonly<Record<string, readonly string[]>> = {
   'windlass:': ['global'],
-  'windlass-runtime:': ['appProxy', 'dockerRegistry', 're', 'cf-common'],
+  'windlass-runtime:': ['dockerRegistry', 're', 'cf-common'],
   'windlass-gitops-runtime:': [
     'argo-cd',
     'argo-events',

@@ -214,7 +214,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
-    parts: ['docker', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
+    parts: ['docker', 'openssl', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
     // Each file has its own forge, and waits for it most of the time.
     workers: 2,
   },

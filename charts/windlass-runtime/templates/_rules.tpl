@@ -191,6 +191,12 @@ imagePullSecrets:
   resources: [secrets]
   resourceNames: {{ toJson .names }}
   verbs: [get, delete]
+{{- if .proxy }}
+# Git integrations, and the Git tokens of users.
+- apiGroups: ['']
+  resources: [secrets, configmaps]
+  verbs: [list, delete]
+{{- end }}
 {{- end -}}
 
 {{/* Rules of packages/monitor/rbac; in one namespace only those of its objects. */}}

@@ -27,7 +27,7 @@ const WIDE = ['ClusterRole', 'ClusterRoleBinding', 'StorageClass']
 /** Returns the creation of the object, and the rules of a role: Kubernetes lets users grant only permissions that they have. */
 function usesOf({ apiVersion, kind, rules }: Rendered): Use[] {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
-  const plural = `${kind.toLowerCase()}${kind.endsWith('Class') ? 'es' : 's'}`
+  const plural = `${kind.toLowerCase()}${kind.endsWith('ss') ? 'es' : 's'}`
   const granted = kind === 'Role' || kind === 'ClusterRole' ? Rules.parse(rules) : []
   return [
     { verb: 'create', group, resource: plural, isWide: WIDE.includes(kind) },
@@ -39,11 +39,19 @@ function usesOf({ apiVersion, kind, rules }: Rendered): Use[] {
   ]
 }
 
-test.each([true, false])(
-  'the installer checks the permissions of all objects and roles of the chart, monitor: %s (R219)',
-  async (monitor) => {
-    const objects = await helm.template('windlass-runtime', BASE, { monitor: { enabled: monitor } })
-    const parts = { agent: true, runtime: true, provisioner: true, monitor }
+const HOST = 'proxy.example.com'
+const ROUTE = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: [HOST] }
+
+test.each([
+  { name: 'a monitor', monitor: true, more: {}, appProxy: {} },
+  { name: 'no monitor', monitor: false, more: {}, appProxy: {} },
+  { name: 'an Ingress', monitor: false, more: { proxyIngress: true }, appProxy: { enabled: true, ingress: { host: HOST } } },
+  { name: 'an HTTPRoute', monitor: false, more: { proxyRoute: true }, appProxy: { enabled: true, httpRoute: ROUTE } },
+])(
+  'the installer checks the permissions of all objects and roles of the chart with $name (R219)',
+  async ({ monitor, more, appProxy }) => {
+    const objects = await helm.template('windlass-runtime', BASE, { monitor: { enabled: monitor }, appProxy })
+    const parts = { agent: true, runtime: true, provisioner: true, monitor, ...more }
     const rights = neededRights({ namespace: 'codefresh', parts })
     const isChecked = ({ verb, group, resource, isWide }: Use): boolean =>
       rights.some((right) => {

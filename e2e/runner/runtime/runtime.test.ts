@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
 import { runProgram } from '../../support/process.ts'
 import { type Registry, startRegistry } from '../../support/registry.ts'
-import { selfSigned } from './self-signed.ts'
+import { selfSigned } from '../../support/self-signed.ts'
 
 const NAMESPACE = `runtime-${process.pid}`
 /** A name of a context and a namespace, as clusters have them. */

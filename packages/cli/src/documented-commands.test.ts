@@ -113,6 +113,16 @@ const LINES: readonly Documented[] = [
     name: 'runner init',
     options: { appProxy: true, appProxyHost: 'h' },
   },
+  { id: 'C16', line: 'install app-proxy --host=h', name: 'install app-proxy', options: { host: 'h' } },
+  { id: 'C16', line: 'install app-proxy --values F', name: 'install app-proxy', options: { values: 'F' } },
+  {
+    id: 'C16',
+    line: 'install app-proxy --host h --ingress-class c --runtime-environment r --docker-registry d --set-value a=b --bypass-download',
+    name: 'install app-proxy',
+    options: { host: 'h', ingressClass: 'c', runtimeEnvironment: 'r', dockerRegistry: 'd', setValue: ['a=b'] },
+  },
+  { id: 'C16', line: 'upgrade app-proxy', name: 'upgrade app-proxy' },
+  { id: 'C16', line: 'uninstall app-proxy --force', name: 'uninstall app-proxy', options: { force: true } },
   { id: 'C17', line: 'create agent N', name: 'create agent', args: ['N'] },
   {
     id: 'C17',

@@ -22,7 +22,13 @@ export const FORGE_NAMES = [
   'azure',
 ] as const satisfies readonly Forge[]
 /** Forges that `connect git` creates webhooks at. */
-export const CONNECTED_FORGE_NAMES = ['github', 'gitlab', 'bitbucket', 'gitea'] as const satisfies readonly Forge[]
+export const CONNECTED_FORGE_NAMES = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'bitbucket-server',
+  'gitea',
+] as const satisfies readonly Forge[]
 export type ConnectedForgeName = (typeof CONNECTED_FORGE_NAMES)[number]
 export const REGISTRY_NAMES = [
   'dockerhub',

@@ -107,7 +107,7 @@ export const commands: readonly Command[] = [
 
 /** Descriptions of command groups. */
 export const groups: Readonly<Record<string, string>> = {
-  'app-proxy': 'Serve the users of a GitOps runtime',
+  'app-proxy': 'Serve the users of a GitOps runtime or a Runner',
   audit: 'Read and check the audit log',
   auth: 'Log in to servers and switch between them',
   attach: 'Attach a runtime environment to an agent',
@@ -140,6 +140,7 @@ export const groups: Readonly<Record<string, string>> = {
   server: 'Manage a server',
   trigger: 'Examine the triggers of pipelines',
   tunnel: 'Make a GitOps runtime reachable',
+  upgrade: 'Upgrade components of a Runner separately',
   uninstall: 'Remove components of a Runner separately',
   venona: 'Compatibility with the old `venona` installer',
   describe: 'Show the details of a resource',
@@ -186,7 +187,18 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
     'search',
   ],
   'Users and access': ['login', 'logout', 'whoami', 'auth', 'invite', 'audit'],
-  'Runners in clusters': ['runner', 'install', 'uninstall', 'attach', 'detach', 'doctor', 'venona', 'components', 'in-cluster'],
+  'Runners in clusters': [
+    'runner',
+    'install',
+    'upgrade',
+    'uninstall',
+    'attach',
+    'detach',
+    'doctor',
+    'venona',
+    'components',
+    'in-cluster',
+  ],
   'GitLab runners': ['gitlab'],
   'GitOps runtimes': ['gitops', 'tunnel', 'router', 'app-proxy'],
 }

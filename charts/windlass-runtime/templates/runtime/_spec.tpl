@@ -236,6 +236,9 @@ spec:
   systemHybrid: true
   accounts: {{- toYaml .runtime.accounts | nindent 4 }}
   {{- end }}
+  {{- with .appProxy }}
+  appProxy: { externalIP: {{ . | quote }} }
+  {{- end }}
   runtimeScheduler:
     {{- include "windlass.engineSpec" . | nindent 4 }}
   dockerDaemonScheduler:

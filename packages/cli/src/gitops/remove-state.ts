@@ -41,17 +41,22 @@ export async function readState(kube: Kube, options: StateOptions): Promise<Runt
   }
 }
 
+/** Deletes the integrations and the Git tokens of an app-proxy. */
+export async function removeIntegrations(kube: Kube, namespace: string): Promise<void> {
+  const kinds: readonly Kind[] = ['Secret', 'ConfigMap']
+  for (const kind of kinds) {
+    const found = await kube.list({ kind, namespace, labels: `${INTEGRATION_LABEL}=git`, content: 'metadata' })
+    for (const { metadata } of found) await kube.delete({ kind, namespace, name: metadata.name })
+  }
+}
+
 /**
  * Deletes integrations, Git tokens of users, the token, and what a failed installation has left. Missing objects are ignored. The token is the last of the state, so that
  * a repeated call knows whose the rest is. State of another installation is kept. Prints what is kept.
  */
 export async function removeState(kube: Kube, namespace: string, state: RuntimeState, out: Printer): Promise<void> {
   if (state.isOwn) {
-    const kinds: readonly Kind[] = ['Secret', 'ConfigMap']
-    for (const kind of kinds) {
-      const found = await kube.list({ kind, namespace, labels: `${INTEGRATION_LABEL}=git`, content: 'metadata' })
-      for (const { metadata } of found) await kube.delete({ kind, namespace, name: metadata.name })
-    }
+    await removeIntegrations(kube, namespace)
     await kube.delete({ kind: 'Secret', namespace, name: TOKEN_SECRET.name })
   }
   for (const kind of HOOK_KINDS) await removeLeftover(kube, { kind, namespace, name: HOOK.name })

@@ -2,6 +2,7 @@
 import { systemClock } from '@windlass/kit'
 import { isFault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
+import { removeIntegrations } from '../gitops/remove-state.ts'
 import { isOutage, orUndefined } from '../session/session.ts'
 import { retryUnreachable, type CommandContext } from './context.ts'
 
@@ -16,6 +17,7 @@ const POLL_MS = 3_000
 export async function cleanUp(context: CommandContext): Promise<void> {
   if (context.admin === undefined) reportSkipped(context, 'no API key is mounted')
   else await removeFromServer(context, context.admin)
+  await removeAppProxy(context)
   for (const name of [context.config.AGENT_SECRET, 'codefresh-certs-server']) {
     if (name !== undefined) await removeSecret(context, name)
   }
@@ -54,6 +56,21 @@ async function whenIdle<T>(call: () => Promise<T>): Promise<T> {
       await systemClock.sleep(POLL_MS)
     }
   }
+}
+
+/** Removes the app-proxy from the server, and what it has stored in the namespace. */
+async function removeAppProxy(context: CommandContext): Promise<void> {
+  const { APP_PROXY: name, APP_PROXY_SECRET: secret } = context.config
+  if (name === undefined) return
+  const kube = context.kube()
+  try {
+    const { admin } = context
+    if (admin !== undefined) await remove(context, `app-proxy ${name}`, () => admin.gitopsRuntimes.delete(name))
+  } catch (error) {
+    if (!isOutage(error) && !isFault(error, 'unauthenticated')) throw error
+  }
+  await removeIntegrations(kube, kube.namespace)
+  if (secret !== undefined) await removeSecret(context, secret)
 }
 
 /** Deletes a Secret. The command has no permission to delete a Secret that the user provided, which is ignored. */

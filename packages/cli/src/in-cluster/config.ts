@@ -1,6 +1,7 @@
 /** Settings of the `in-cluster` commands, from `WINDLASS_IN_CLUSTER_*`. Secrets are read only from files. */
 import { existsSync, readFileSync } from 'node:fs'
 import { readConfig } from '@windlass/kit'
+import { GitopsRuntimeName } from '@windlass/protocol'
 import { z } from 'zod'
 
 export const InClusterConfig = z.object({
@@ -16,6 +17,9 @@ export const InClusterConfig = z.object({
   OWNER: z.string().min(1).optional().describe("Name of the agent's Deployment, which becomes the owner of its Secret."),
   TOKEN_PATH: z.string().optional().describe('File with the API key of an admin; may be missing after the installation.'),
   GIVEN_AGENT_TOKEN_PATH: z.string().optional().describe('File with the token of an existing agent.'),
+  APP_PROXY: GitopsRuntimeName.optional().describe('Name of the app-proxy; unset without one.'),
+  APP_PROXY_SECRET: z.string().min(1).optional().describe('Name of the Secret with the token of the app-proxy.'),
+  APP_PROXY_DIR: z.string().optional().describe('Folder for the files with the token of the app-proxy.'),
   RUNTIMES_DIR: z
     .string()
     .default('/etc/windlass/runtimes')

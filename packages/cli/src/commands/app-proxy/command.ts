@@ -3,9 +3,9 @@ import { command, integer, text } from '../../command.ts'
 
 export const appProxyCommands = [
   command('app-proxy run', {
-    summary: 'Serve the users of a GitOps runtime: their repositories and commits, until the command is stopped',
+    summary: 'Serve the users of a GitOps runtime or a Runner: their repositories and commits, until the command is stopped',
     about:
-      'Runs in the cluster of the runtime, behind its router, and asks the server for the rights of each caller. It needs the role of packages/app-proxy/rbac and git. ' +
+      'Runs in the cluster of the runtime, behind its router or an ingress controller, and asks the server for the rights of each caller. It needs the role of packages/app-proxy/rbac and git. ' +
       'Each option, and more settings, can also be a variable WINDLASS_APP_PROXY_*, see the configuration. SIGTERM ends the calls in progress first.',
     options: {
       serverUrl: text('--server-url <url>', 'Base URL of the server (default: $WINDLASS_APP_PROXY_SERVER_URL)'),

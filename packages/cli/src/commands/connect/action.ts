@@ -1,9 +1,10 @@
 import type { ApiClient } from '@windlass/client'
 import { isLoopback } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import { parseBaseUrl, RepoName, type Context, type OauthApp } from '@windlass/protocol'
+import { AppForge, parseBaseUrl, RepoName, type Context, type OauthApp } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { CONNECTED_FORGES, type ConnectedForge, type ForgeAccess } from '../../forges/hooks.ts'
+import { connectThrough, openAppProxy } from '../../forges/proxy-hooks.ts'
 import { signIn } from '../../forges/sign-in.ts'
 import { readTokenFile } from '../../input/token-file.ts'
 import type { Printer } from '../../printer.ts'
@@ -22,6 +23,8 @@ interface ConnectOptions {
   readonly noBrowser: boolean
   readonly callbackPort: number | undefined
   readonly repo: readonly string[]
+  readonly appProxy: string | undefined
+  readonly integration: string | undefined
   readonly newSecret: boolean
   readonly output: 'json' | undefined
 }
@@ -41,16 +44,23 @@ export async function connectGit({ args, options, out, settings }: Invocation<Co
   // The server is asked first, so that no sign-in is wasted.
   const existing = await findGitContext(client, name)
   const login =
-    options.oauthApp === undefined ? await readLogin(options) : await signInWithApp(options, { forge, url }, { out, settings })
+    options.oauthApp === undefined
+      ? await readLogin(options)
+      : await signInWithApp(options, { forge: requireAppForge(forge), url }, { out, settings })
   const access: ForgeAccess = { url, token: login.token, username }
-  const api = kind.open(access)
+  const proxy = options.appProxy === undefined ? undefined : await openAppProxy(client, options.appProxy, settings)
+  const api =
+    proxy === undefined
+      ? kind.open(access)
+      : await connectThrough(proxy, { integration: options.integration ?? name, forge, access })
+  const appProxy = proxy && { runtime: proxy.name, integration: options.integration ?? name }
   const known = new Map<string, Awaited<ReturnType<typeof api.list>>>()
   for (const repo of repos) known.set(repo, await api.list(repo))
   const context = await putContext(client, { name, existing, access, gitUser: kind.gitUser, renewal: login.renewal })
   const webhooks: Connected[] = []
-  if (repos.length === 0) webhooks.push(await createOpenWebhook(client, { name, forge, newSecret }))
+  if (repos.length === 0) webhooks.push(await createOpenWebhook(client, { name, forge, newSecret, appProxy }))
   for (const [repo, hooks] of known)
-    webhooks.push(await connectRepo({ client, api, context: name, forge, repo, hooks, newSecret }))
+    webhooks.push(await connectRepo({ client, api, context: name, appProxy, forge, repo, hooks, newSecret }))
   if (options.output === 'json') return out.line(JSON.stringify({ context, webhooks }, null, 2))
   print(out, { context, webhooks, access })
 }
@@ -88,6 +98,16 @@ async function readLogin({ oauthSecretFile, tokenFile }: ConnectOptions): Promis
       hint: 'Add the client ID of the app with --oauth-app.',
     })
   return { token: await readToken(tokenFile), renewal: {} }
+}
+
+/** Throws `usage` for a forge without OAuth apps. */
+function requireAppForge(forge: ConnectedForgeName): AppForge {
+  const { data } = AppForge.safeParse(forge)
+  if (data !== undefined) return data
+  throw fault('usage', {
+    message: `Forges of the kind ${forge} have no OAuth apps here.`,
+    hint: 'Use an access token with --token-file.',
+  })
 }
 
 async function signInWithApp(

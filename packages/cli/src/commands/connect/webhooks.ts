@@ -3,8 +3,10 @@
  * one side is missing, both are therefore created anew, under another address.
  */
 import type { ApiClient } from '@windlass/client'
-import type { Webhook } from '@windlass/protocol'
-import type { ForgeHook, HookApi } from '../../forges/hooks.ts'
+import { defined } from '@windlass/kit/defined'
+import type { ForgeHook } from '@windlass/forges'
+import type { ProxyIntegration, Webhook } from '@windlass/protocol'
+import type { HookApi } from '../../forges/hooks.ts'
 import type { ConnectedForgeName } from '../../role-names.ts'
 import { orUndefined } from '../../session/session.ts'
 
@@ -22,18 +24,23 @@ export interface Connected {
 }
 
 interface OpenWebhook {
+  readonly appProxy: ProxyIntegration | undefined
   readonly name: string
   readonly forge: ConnectedForgeName
   readonly newSecret: boolean
 }
 
 /** Creates the webhook of a context that accepts events of all repositories, unless it exists. */
-export async function createOpenWebhook(client: ApiClient, { name, forge, newSecret }: OpenWebhook): Promise<Connected> {
+export async function createOpenWebhook(
+  client: ApiClient,
+  { name, forge, newSecret, appProxy }: OpenWebhook,
+): Promise<Connected> {
   const existing = await orUndefined(client.webhooks.get(name))
-  const isKept = existing?.forge === forge && existing.context === name && existing.repo === undefined && !newSecret
+  const isSame = existing?.forge === forge && existing.context === name && existing.repo === undefined
+  const isKept = isSame && hasProxy(existing, appProxy) && !newSecret
   if (isKept) return { name, url: existing.url, state: 'unchanged' }
   if (existing !== undefined) await client.webhooks.delete(existing.id)
-  const { url, secret } = await client.webhooks.create({ name, forge, context: name })
+  const { url, secret } = await client.webhooks.create({ name, forge, context: name, ...defined({ appProxy }) })
   return { name, url, state: existing === undefined ? 'created' : 'replaced', secret }
 }
 
@@ -41,6 +48,8 @@ interface RepoConnection {
   readonly client: ApiClient
   readonly api: HookApi
   readonly context: string
+  /** App-proxy that reaches the forge. */
+  readonly appProxy: ProxyIntegration | undefined
   readonly forge: ConnectedForgeName
   readonly repo: string
   /** The webhooks of the repository at the forge. */
@@ -49,17 +58,18 @@ interface RepoConnection {
 }
 
 /** Gives a repository a webhook of its own, which accepts only its events. An interrupted call leaves nothing that the next one does not find. */
-export async function connectRepo({ client, api, context, forge, repo, hooks, newSecret }: RepoConnection): Promise<Connected> {
+export async function connectRepo(connection: RepoConnection): Promise<Connected> {
+  const { client, api, context, appProxy, forge, repo, hooks, newSecret } = connection
   const name = `${context}/${repo}`
   const existing = await orUndefined(client.webhooks.get(name))
   const isSame = existing?.forge === forge && existing.context === context && existing.repo === repo.toLowerCase()
-  const hook = isSame && !newSecret ? hooks.find(({ url }) => url === existing.url) : undefined
+  const hook = isSame && hasProxy(existing, appProxy) && !newSecret ? hooks.find(({ url }) => url === existing.url) : undefined
   if (existing !== undefined && hook !== undefined) {
     await api.refresh(repo, hook)
     return { name, url: existing.url, state: 'unchanged', repo, hook: 'updated' }
   }
   if (existing !== undefined) await client.webhooks.delete(existing.id)
-  const { id, url, secret } = await client.webhooks.create({ name, forge, context, repo })
+  const { id, url, secret } = await client.webhooks.create({ name, forge, context, repo, ...defined({ appProxy }) })
   await api.create(repo, { url, secret })
   const old = await findOrphans(client, { hooks, existing, base: url.slice(0, -pathOf(id).length) })
   for (const each of old) await api.remove(repo, each)
@@ -70,6 +80,10 @@ export async function connectRepo({ client, api, context, forge, repo, hooks, ne
     repo,
     hook: old.length === 0 ? 'created' : 'updated',
   }
+}
+
+function hasProxy({ appProxy }: Webhook, wanted: ProxyIntegration | undefined): boolean {
+  return appProxy?.runtime === wanted?.runtime && appProxy?.integration === wanted?.integration
 }
 
 function pathOf(id: string): string {

@@ -14,6 +14,17 @@ export const inClusterCommands = [
       await register(openContext(settings, out))
     },
   }),
+  command('in-cluster register-app-proxy', {
+    summary: 'Register the app-proxy of a Runner, and store its token in a Secret and in files',
+    options: {},
+    async run({ settings, out }) {
+      const [{ openContext }, { registerOwnAppProxy }] = await Promise.all([
+        import('../../in-cluster/context.ts'),
+        import('../../in-cluster/register-app-proxy.ts'),
+      ])
+      await registerOwnAppProxy(openContext(settings, out))
+    },
+  }),
   command('in-cluster certificates', {
     summary: "Create or renew the Docker daemons' certificate",
     options: {},

@@ -1,5 +1,5 @@
 /** Commands that install the components of a Runner separately, for several runtimes with one agent. */
-import { withAliases, command, text, texts, optionalBoolean } from '../../command.ts'
+import { withAliases, command, flag, text, texts, optionalBoolean } from '../../command.ts'
 import {
   accepted,
   agentAccount,
@@ -13,6 +13,7 @@ import {
   platformOnly,
   runtimeAndAgent,
   runtimeClusterOptions,
+  setOptions,
   valueOptions,
 } from '../runner/options.ts'
 
@@ -20,6 +21,29 @@ const runtimeCreation = {
   skipReCreation: optionalBoolean('--skip-re-creation', 'Use an existing runtime environment'),
   skipClusterCreation: optionalBoolean('--skip-cluster-creation', 'Do not register the cluster for deployments'),
   makeDefaultRuntime: optionalBoolean('--make-default-runtime', 'Make it the default runtime environment'),
+}
+
+const appProxyCluster = {
+  runtimeEnvironment: withAliases(
+    text('--runtime-environment <name>', 'Runtime environment (default: that of the Runner in the namespace, or the only one)'),
+    '--runtime-name',
+  ),
+  ...kubeOptions,
+  ...inCluster,
+}
+const appProxyOptions = {
+  host: withAliases(text('--host <host>', 'Host name at which the ingress controller terminates TLS'), '--app-proxy-host'),
+  ingressClass: withAliases(
+    text('--ingress-class <name>', 'Ingress class (default: that of the cluster)'),
+    '--app-proxy-ingress-class',
+  ),
+  url: text('--url <url>', 'Base URL of the server for the cluster'),
+  ...appProxyCluster,
+  values: valueOptions.values,
+  dockerRegistry: valueOptions.dockerRegistry,
+  ...setOptions,
+  ...helmOptions,
+  ...accepted,
 }
 
 export const installCommands = [
@@ -90,6 +114,42 @@ export const installCommands = [
       ...accepted,
     },
     run: async (invocation) => (await import('./monitor.ts')).installMonitor(invocation),
+  }),
+  command('install app-proxy', {
+    summary: 'Install the app-proxy, through which pages and builds reach a Git forge behind the firewall',
+    about:
+      'Adds it to the Runner of the namespace, and writes its address https://HOST/app-proxy into the runtime environment. The ingress controller must terminate TLS for ' +
+      'the host: the app-proxy refuses calls over plain HTTP. Values set path, certificate, annotations, or an HTTPRoute of the Gateway API instead of an Ingress.',
+    options: {
+      ...appProxyOptions,
+      tokenOnly: flag('--token-only', 'Only register it and write its Secret, for an installation with Helm'),
+      dryRun,
+    },
+    examples: [
+      'windlass install app-proxy --host proxy.example.com --ingress-class nginx --set-value AppProxy.Ingress.TLSSecret=proxy-tls',
+      'windlass install app-proxy --values values.yaml',
+    ],
+    run: async (invocation) => (await import('./app-proxy.ts')).installAppProxy(invocation),
+  }),
+  command('upgrade app-proxy', {
+    summary: 'Upgrade the app-proxy to the version of this program, and change its values',
+    about:
+      'Its token, its Git integrations and the Git tokens of users are kept. The other parts of the release are upgraded with it.',
+    options: appProxyOptions,
+    run: async (invocation) => (await import('./app-proxy.ts')).upgradeAppProxy(invocation),
+  }),
+  command('uninstall app-proxy', {
+    summary: 'Remove the app-proxy, and its address from the runtime environment',
+    about: 'Lists what is removed, and asks for confirmation. Git integrations and the Git tokens of users are removed as well.',
+    options: {
+      yes: flag('-y, --yes', 'Do not prompt'),
+      force: flag('-f, --force', 'Like --yes'),
+      ...appProxyCluster,
+      values: text('--values <file>', 'Values with which it was installed; sets context and namespace'),
+      ...helmOptions,
+      ...accepted,
+    },
+    run: async (invocation) => (await import('./uninstall-app-proxy.ts')).uninstallAppProxy(invocation),
   }),
   command('uninstall agent', {
     summary: 'Remove an agent from its cluster and from the server',

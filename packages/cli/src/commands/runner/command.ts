@@ -46,16 +46,20 @@ export const runnerCommands = [
       startOver: flag('--start-over', 'Discard the progress of an interrupted installation'),
       ...helmOptions,
       ...accepted,
-      ...grouped('Not supported', {
-        appProxy: optionalBoolean('--app-proxy', 'Not supported: the app-proxy of Codefresh'),
-        appProxyHost: text('--app-proxy-host <host>', 'Not supported: host of the app-proxy'),
-        appProxyIngressClass: text('--app-proxy-ingress-class <name>', 'Not supported: ingress class of the app-proxy'),
+      ...grouped('App-proxy', {
+        appProxy: optionalBoolean('--app-proxy', 'Install the app-proxy, for a Git forge behind the firewall'),
+        appProxyHost: text(
+          '--app-proxy-host <host>',
+          'Host name at which the ingress controller terminates TLS; installs the app-proxy',
+        ),
+        appProxyIngressClass: text('--app-proxy-ingress-class <name>', 'Ingress class (default: that of the cluster)'),
       }),
     },
     examples: [
       'windlass runner init --token-file key.txt --url https://windlass.example.com',
       'windlass runner init --yes --kube-namespace builds --set-value Storage.Backend=ebs-csi --set-value Storage.AvailabilityZone=eu-west-1a',
       'windlass runner init --values values.yaml --exec-demo-pipeline false',
+      'windlass runner init --app-proxy --app-proxy-host proxy.example.com --app-proxy-ingress-class nginx',
       'windlass runner init --dry-run',
     ],
     run: async (invocation) => (await import('../../runner/init/init.ts')).initRunner(invocation),

@@ -4,10 +4,12 @@ import type { ApiClient } from '@windlass/client'
 import { isRecord } from '@windlass/kit/json'
 import type { Agent } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
+import { appProxyNameOf, APP_PROXY_SECRET } from '../../runner/app-proxy/address.ts'
+import { removeAppProxyState } from '../../runner/app-proxy/remove.ts'
 import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
 import { UNINSTALL_MS } from '../../runner/helm/helm.ts'
 import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts'
-import { openInstallTarget, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
+import { openInstallTarget, partsOf, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { logIn } from '../../runner/log-in.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
 import { orUndefined } from '../../session/session.ts'
@@ -47,12 +49,22 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
     })
   const clusters = (await client.clusters.list()).items.filter(({ name }) => name === target.cluster.context)
   const removed = options.keepClusterIntegration === true ? [] : clusters.map(({ name }) => name)
-  for (const line of await describeDeletion({ client, agent, target, clusters: removed })) out.note(line)
+  for (const line of await describeDeletion({ client, agent, target, clusters: removed, hasProxy: partsOf(values).appProxy }))
+    out.note(line)
   if (!isConfirmed && !(await prompter.confirm('Delete all of this?', false)))
     throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --yes.' })
   for (const runtime of agent.runtimes) await orUndefined(client.runtimes.delete(runtime, { query: { force: true } }))
   out.note(`Removing the release ${target.release.name} from ${target.namespace} (up to ${UNINSTALL_MS / 60_000} min)`)
   await target.helm().uninstall(target.release)
+  const [runtime] = agent.runtimes
+  if (partsOf(values).appProxy)
+    await removeAppProxyState({
+      client,
+      kube: target.cluster.kube,
+      namespace: target.namespace,
+      secret: APP_PROXY_SECRET,
+      name: runtime === undefined ? undefined : appProxyNameOf(runtime),
+    })
   for (const name of [TOKEN_SECRET.name, RUNTIMES_SECRET])
     await target.cluster.kube.delete({ kind: 'Secret', namespace: target.namespace, name })
   await orUndefined(client.agents.delete(agent.name))
@@ -83,9 +95,10 @@ interface Deletion {
   readonly agent: Agent
   readonly target: InstallTarget
   readonly clusters: readonly string[]
+  readonly hasProxy: boolean
 }
 
-async function describeDeletion({ client, agent, target, clusters }: Deletion): Promise<string[]> {
+async function describeDeletion({ client, agent, target, clusters, hasProxy }: Deletion): Promise<string[]> {
   const lines = ['The following is deleted:', `  agent ${agent.name} and its token`]
   for (const name of agent.runtimes) {
     const runtime = await orUndefined(client.runtimes.get(name))
@@ -94,6 +107,7 @@ async function describeDeletion({ client, agent, target, clusters }: Deletion): 
     if (runtime.isDefault) lines.push('    it is the default: another runtime environment becomes the default, if there is one')
   }
   for (const name of clusters) lines.push(`  cluster ${name}, registered for deployments`)
+  if (hasProxy) lines.push('  the app-proxy, its Git integrations and the Git tokens of users')
   lines.push(`  the Helm release ${target.release.name} in ${target.namespace} of ${target.cluster.context}`)
   lines.push(`The following is kept: the namespace ${target.namespace}, disks of builds, pipelines and builds.`)
   return lines

@@ -7,7 +7,15 @@ export interface Subject {
   readonly kube: Kube
   readonly namespace: string
   /** Parts to install, which need permissions. */
-  readonly parts: { readonly agent: boolean; readonly runtime: boolean; readonly provisioner: boolean; readonly monitor: boolean }
+  readonly parts: {
+    readonly agent: boolean
+    readonly runtime: boolean
+    readonly provisioner: boolean
+    readonly monitor: boolean
+    /** The app-proxy with an Ingress, or with an HTTPRoute. */
+    readonly proxyIngress?: boolean
+    readonly proxyRoute?: boolean
+  }
   /** True if disks are folders on the nodes. */
   readonly localDisks: boolean
 }

@@ -59,12 +59,38 @@ const MONITOR: readonly Need[] = [
   { group: 'networking.k8s.io', resource: 'ingresses', verbs: READ },
 ]
 
+const PROXY: readonly Need[] = [
+  { group: 'apps', resource: 'deployments', verbs: ['get', ...WRITE] },
+  { group: '', resource: 'services', verbs: WRITE },
+  { group: '', resource: 'serviceaccounts', verbs: ['create', 'delete'] },
+  { group: '', resource: 'secrets', verbs: ['get', 'list', ...WRITE] },
+  { group: '', resource: 'configmaps', verbs: ['get', 'list', ...WRITE] },
+  { group: RBAC, resource: 'roles', verbs: WRITE },
+  { group: RBAC, resource: 'rolebindings', verbs: WRITE },
+]
+const PROXY_INGRESS: readonly Need[] = [...PROXY, { group: 'networking.k8s.io', resource: 'ingresses', verbs: WRITE }]
+const PROXY_ROUTE: readonly Need[] = [...PROXY, { group: 'gateway.networking.k8s.io', resource: 'httproutes', verbs: WRITE }]
+
 export const INSTALLER_HINT = 'Install with an account that has it, such as cluster-admin.'
 
 /** The parts of an installation and what their objects need. */
-const NEEDS = { agent: AGENT, runtime: RUNTIME, provisioner: PROVISIONER, monitor: MONITOR } as const
-const TITLES = { agent: 'Agent', runtime: 'Runtime environment', provisioner: 'Volume provisioner', monitor: 'Monitor' } as const
-const PARTS = ['agent', 'runtime', 'provisioner', 'monitor'] as const
+const NEEDS = {
+  agent: AGENT,
+  runtime: RUNTIME,
+  provisioner: PROVISIONER,
+  monitor: MONITOR,
+  proxyIngress: PROXY_INGRESS,
+  proxyRoute: PROXY_ROUTE,
+} as const
+const TITLES = {
+  agent: 'Agent',
+  runtime: 'Runtime environment',
+  provisioner: 'Volume provisioner',
+  monitor: 'Monitor',
+  proxyIngress: 'App-proxy with an Ingress',
+  proxyRoute: 'App-proxy with an HTTPRoute',
+} as const
+const PARTS = ['agent', 'runtime', 'provisioner', 'monitor', 'proxyIngress', 'proxyRoute'] as const
 
 /** Returns the permissions of each part as Markdown tables, for the reference. */
 export function describeRights(): string {
@@ -84,7 +110,7 @@ export async function testRights(subject: Subject): Promise<readonly Finding[]> 
 
 /** Returns the needed permissions without duplicates. Pure. */
 export function neededRights({ namespace, parts }: Pick<Subject, 'namespace' | 'parts'>): Right[] {
-  const needs = PARTS.flatMap((part) => (parts[part] ? NEEDS[part] : []))
+  const needs = PARTS.flatMap((part) => (parts[part] === true ? NEEDS[part] : []))
   const rights = needs.flatMap(({ verbs, wide, ...need }) =>
     verbs.map((verb): Right => ({ verb, ...need, ...(wide === undefined && { namespace }) })),
   )

@@ -6,6 +6,9 @@ import { isRecord } from '@windlass/kit/json'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 import type { Session } from '../../session/session.ts'
+import { APP_PROXY_SECRET, appProxyNameOf } from '../app-proxy/address.ts'
+import { appProxyFacts, proxyParts } from '../app-proxy/facts.ts'
+import { registerAppProxy } from '../app-proxy/register.ts'
 import { writeRuntimeFile } from '../attach/attach.ts'
 import { testFromPod, urlOfEngines } from '../acceptance/network.ts'
 import { requireFitCluster, testCluster } from '../acceptance/test-cluster.ts'
@@ -46,6 +49,7 @@ export function installActions(context: InstallContext): Readonly<Record<StepNam
     'create-runtime': () => registerRuntime(context),
     'set-default': async () => void (await context.session.client.runtimes.makeDefault(context.names.runtimeName)),
     'add-cluster': () => addCluster(context),
+    'register-app-proxy': () => registerProxy(context),
     'install-runner': () => installRunner(context),
     'check-runner': () => checkRunner(context),
     'write-helm-values': () => writeHelmValues(context),
@@ -64,6 +68,7 @@ export function factsOf(context: Pick<InstallContext, 'names' | 'choices' | 'ses
     tokenSecret: TOKEN_SECRET,
     ca,
     parts,
+    appProxy: choices.appProxy ? appProxyFacts(session) : undefined,
     readsFiles: choices.helmValuesFile === undefined,
   }
 }
@@ -75,7 +80,13 @@ function valuesOf(context: InstallContext): Tree {
 async function runTests(context: InstallContext): Promise<void> {
   const { cluster, names, installValues, choices, out, helm, session } = context
   const { StorageClass, Storage } = installValues.installer
-  const parts = { agent: true, runtime: true, provisioner: StorageClass === undefined, monitor: choices.monitor }
+  const parts = {
+    agent: true,
+    runtime: true,
+    provisioner: StorageClass === undefined,
+    monitor: choices.monitor,
+    ...proxyParts(installValues),
+  }
   const localDisks = StorageClass === undefined && (Storage?.Backend ?? 'local') === 'local'
   const { namespace } = names
   requireFitCluster(await testCluster({ kube: cluster.kube, namespace, parts, localDisks }), out)
@@ -151,6 +162,15 @@ async function addCluster({ session, cluster, names, installValues }: InstallCon
     ...defined({ ca }),
   })
   return name
+}
+
+async function registerProxy({ session, cluster, names }: InstallContext): Promise<string> {
+  const { kube } = cluster
+  const name = appProxyNameOf(names.runtimeName)
+  const server = session.clusterUrl ?? session.url
+  const place = { namespace: names.namespace, secret: APP_PROXY_SECRET }
+  await registerAppProxy({ client: session.client, kube, ...place, name, server })
+  return `Secret ${place.secret} in ${place.namespace}`
 }
 
 async function installRunner(context: InstallContext): Promise<string> {

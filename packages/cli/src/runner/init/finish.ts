@@ -17,6 +17,12 @@ export async function finish(context: InstallContext): Promise<void> {
     out.note(
       `  helm upgrade --install ${RELEASE_NAME} CHART -f ${choices.helmValuesFile} --create-namespace --namespace ${names.namespace}`,
     )
+    if (choices.appProxy) {
+      out.note('Before it, the token of the app-proxy:')
+      out.note(
+        `  windlass install app-proxy --token-only --kube-namespace ${names.namespace} --runtime-environment ${names.runtimeName}`,
+      )
+    }
     if (choices.demo !== 'none') out.note(`  windlass runner execute-test-pipeline --runtime-name ${names.runtimeName}`)
   }
   const stored = async (): Promise<string | undefined> =>

@@ -24,6 +24,7 @@ const all: Choices = {
   inCluster: false,
   makeDefault: true,
   monitor: true,
+  appProxy: true,
   demo: 'run',
   helmValuesFile: undefined,
   dryRun: false,
@@ -56,6 +57,13 @@ test('an installation without a monitor does not report one (R029)', () => {
   const events = (monitor: boolean): string[] => planInstallation({ ...all, monitor }).flatMap((step) => step.events)
   expect(events(true)).toContain('monitor-installed')
   expect(events(false)).not.toContain('monitor-installed')
+})
+
+test('the app-proxy has a step of its own, and is reported only if it is installed', () => {
+  const events = planInstallation(all).flatMap((step) => step.events)
+  expect(events).toContain('app-proxy-installed')
+  expect(planInstallation({ ...all, appProxy: false }).flatMap((step) => step.events)).not.toContain('app-proxy-installed')
+  expect(doneBy({ appProxy: false })).not.toContain('register-app-proxy')
 })
 
 /** Prepares an installation as `runner init --yes` does, in a cluster that is never called. */
@@ -144,7 +152,7 @@ test('an installation continues with its settings, and with others only after co
 })
 
 test('runs steps once and in order, reports a failed step, and resumes at it (R039, R040)', async () => {
-  const plan = planInstallation({ ...all, demo: 'none' })
+  const plan = planInstallation({ ...all, appProxy: false, demo: 'none' })
   let current: InstallState = { ...state, marks: {} }
   const progress: Progress = {
     get state() {

@@ -2,17 +2,19 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import { DEMO_SCOPES, INSTALLER_SCOPES, type InstallationEventInput } from '@windlass/protocol'
+import { APP_PROXY_SCOPES, DEMO_SCOPES, INSTALLER_SCOPES, type InstallationEventInput } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
 import type { Printer } from '../../printer.ts'
 import type { Session } from '../../session/session.ts'
+import { appProxyUrlOf, wantsAppProxy } from '../app-proxy/address.ts'
 import { openHelm } from '../helm/helm.ts'
 import { logIn, requireScopes } from '../log-in.ts'
-import { listNoEffect } from '../values/chart-values.ts'
+import { listNoEffect, proxyValuesOf } from '../values/chart-values.ts'
 import { readInstallValues, type InstallValues } from '../values/install-values.ts'
 import { withClusterUrl } from '../cluster-url.ts'
 import { installActions } from './actions.ts'
+import { chooseAppProxy } from './choose-app-proxy.ts'
 import { defaultPrompter, terminalPrompter, type Prompter } from './prompter.ts'
 import { detectProxies } from './detect-proxies.ts'
 import { writeDryRun } from './dry-run.ts'
@@ -26,12 +28,11 @@ import type { InitOptions } from './options.ts'
 
 /** Installs a Runner, or with `--dry-run` writes the manifests. Resolves to the exit code. */
 export async function initRunner({ options, out, settings }: Invocation<InitOptions>): Promise<number> {
-  refuseAppProxy(options)
   const prompter = choosePrompter(options, out)
   const given = readInstallValues(options)
   for (const line of listNoEffect(given.installer)) out.note(`No effect: ${line}.`)
   refuseInsecure(given)
-  const installValues = await detectProxies(given, prompter, settings)
+  const installValues = await chooseAppProxy(await detectProxies(given, prompter, settings), options, prompter)
   if (options.dryRun) return writeDryRun({ installValues, options, prompter, out, settings })
   const current = await logIn(
     {
@@ -41,7 +42,11 @@ export async function initRunner({ options, out, settings }: Invocation<InitOpti
     },
     { settings, out },
   )
-  await requireScopes(current, [...INSTALLER_SCOPES, ...(options.execDemoPipeline === false ? [] : DEMO_SCOPES)])
+  await requireScopes(current, [
+    ...INSTALLER_SCOPES,
+    ...(options.execDemoPipeline === false ? [] : DEMO_SCOPES),
+    ...(wantsAppProxy(installValues) ? APP_PROXY_SCOPES : []),
+  ])
   const session = await withClusterUrl(current, out)
   const folder = stateFolder(settings.configFile)
   const asked = fingerprint([options.values, installValues, options.name, session.url, session.clusterUrl])
@@ -103,14 +108,6 @@ function choosePrompter({ yes, values, dryRun }: InitOptions, out: Printer): Pro
   })
 }
 
-function refuseAppProxy({ appProxy, appProxyHost }: InitOptions): void {
-  if (appProxy !== true && appProxyHost === undefined) return
-  throw fault('usage', {
-    message: 'App-Proxy is not supported.',
-    hint: 'Remove --app-proxy; nothing else depends on it.',
-  })
-}
-
 function refuseInsecure({ installer }: InstallValues): void {
   if (installer.insecure !== true) return
   throw fault('usage', {
@@ -139,6 +136,7 @@ async function confirm({ plan, prepared, installValues, session, prompter, out }
     ['Agent', names.agentName],
     ['Runtime environment', `${names.runtimeName}${choices.makeDefault ? ' (default)' : ''}`],
     ['Demo pipeline', { run: 'create and run', create: 'create', none: 'no' }[choices.demo]],
+    ['App-proxy', choices.appProxy ? (appProxyUrlOf(proxyValuesOf(installValues)) ?? '') : ''],
     ['Proxies', proxy],
   ]
   for (const [name = '', value = ''] of rows) if (value !== '') out.note(`${out.stderr.style.dim(name.padEnd(22))} ${value}`)

@@ -11,6 +11,7 @@ export interface Choices {
   readonly inCluster: boolean
   readonly makeDefault: boolean
   readonly monitor: boolean
+  readonly appProxy: boolean
   /** `create` creates the demo pipeline, `run` also runs it. */
   readonly demo: 'run' | 'create' | 'none'
   /** File for Helm values, which are written instead of installing. */
@@ -26,6 +27,7 @@ export const STEPS = [
   'create-runtime',
   'set-default',
   'add-cluster',
+  'register-app-proxy',
   'install-runner',
   'check-runner',
   'write-helm-values',
@@ -82,10 +84,15 @@ const RULES: Readonly<Record<StepName, Rule>> = {
     unless: ({ skipIntegration, inCluster }) =>
       skipIntegration ? '--skip-cluster-integration' : inCluster ? 'run within the cluster' : undefined,
   },
+  'register-app-proxy': {
+    title: 'Register the app-proxy',
+    events: [],
+    unless: (choices) => (choices.appProxy ? byHelm(choices) : 'not requested'),
+  },
   'install-runner': {
-    title: 'Install agent, volumes and monitor',
+    title: 'Install agent, volumes, monitor and app-proxy',
     upToMs: INSTALL_MS,
-    events: ['agent-installed', 'runtime-installed', 'monitor-installed', 'runner-installed'],
+    events: ['agent-installed', 'runtime-installed', 'monitor-installed', 'app-proxy-installed', 'runner-installed'],
     unless: byHelm,
     dry: true,
   },
@@ -115,7 +122,9 @@ export function planInstallation(choices: Choices): PlannedStep[] {
   return STEPS.map((name) => {
     const { title, events, unless, dry, upToMs } = RULES[name]
     const skipped = choices.dryRun && dry !== true ? 'dry run' : unless(choices)
-    const reported = events.filter((event) => event !== 'monitor-installed' || choices.monitor)
+    const reported = events.filter(
+      (event) => (event !== 'monitor-installed' || choices.monitor) && (event !== 'app-proxy-installed' || choices.appProxy),
+    )
     return { name, title, events: reported, ...defined({ skipped, upToMs }) }
   })
 }

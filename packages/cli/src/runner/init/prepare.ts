@@ -3,6 +3,7 @@ import { fault } from '@windlass/kit/faults'
 import type { Settings } from '../../config.ts'
 import { listLiveMonitors } from '../list-monitors.ts'
 import type { Session } from '../../session/session.ts'
+import { wantsAppProxy } from '../app-proxy/address.ts'
 import { listContexts, openCluster, type OpenCluster } from '../cluster/open-cluster.ts'
 import type { InstallValues } from '../values/install-values.ts'
 import type { Prompter } from './prompter.ts'
@@ -108,6 +109,7 @@ async function choose(
     // A cluster needs only one monitor.
     monitor:
       before?.monitor ?? ((installer.Monitor?.Enabled ?? true) && installer.SkipClusterIntegration !== true && !found.isReported),
+    appProxy: wantsAppProxy(installValues),
     makeDefault,
     demo: before?.demo ?? (wantsDemo ? (byHelm ? 'create' : 'run') : 'none'),
     helmValuesFile: flags.generateHelmValuesFile,

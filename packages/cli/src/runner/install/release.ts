@@ -24,7 +24,7 @@ export async function removeParts(target: InstallTarget, parts: readonly (keyof 
   const before = await helm.values(target.release)
   if (before === undefined) return false
   const left = { ...partsOf(before), ...Object.fromEntries(parts.map((part) => [part, false])) }
-  if (!left.agent && !left.runtime && !left.monitor) return helm.uninstall(target.release)
+  if (!left.agent && !left.runtime && !left.monitor && !left.appProxy) return helm.uninstall(target.release)
   await helm.install(target.release, mergeTrees(before, switchesOff(left)))
   return true
 }
@@ -33,6 +33,7 @@ function switchesOff(left: Parts): Tree {
   return {
     ...(!left.agent && { runner: { enabled: false } }),
     ...(!left.monitor && { monitor: { enabled: false } }),
+    ...(!left.appProxy && { appProxy: { enabled: false } }),
     ...(!left.runtime && {
       volumeProvisioner: { enabled: false },
       runtime: { serviceAccount: { create: false }, rbac: { create: false }, gencerts: { enabled: false } },
@@ -43,7 +44,7 @@ function switchesOff(left: Parts): Tree {
 /** Returns the values without switches that disable parts; the new values set them again. */
 function withoutSwitches(values: Tree): Tree {
   const kept: Record<string, unknown> = { ...values }
-  for (const key of ['runner', 'monitor', 'volumeProvisioner']) {
+  for (const key of ['runner', 'monitor', 'volumeProvisioner', 'appProxy']) {
     const part = kept[key]
     if (typeof part === 'object' && part !== null && 'enabled' in part && part.enabled === false) delete kept[key]
   }

@@ -47,11 +47,12 @@ export interface Parts {
   readonly agent: boolean
   readonly runtime: boolean
   readonly monitor: boolean
+  readonly appProxy: boolean
 }
 
 /** Returns the parts of a release according to its values; none without a release. Pure. */
 export function partsOf(values: Tree | undefined): Parts {
-  if (values === undefined) return { agent: false, runtime: false, monitor: false }
+  if (values === undefined) return { agent: false, runtime: false, monitor: false, appProxy: false }
   const isOn = (key: string, fallback: boolean): boolean => {
     const part = values[key]
     const value = isRecord(part) ? part['enabled'] : undefined
@@ -59,11 +60,16 @@ export function partsOf(values: Tree | undefined): Parts {
   }
   const runtime = values['runtime']
   const account = isRecord(runtime) && isRecord(runtime['serviceAccount']) ? runtime['serviceAccount']['create'] : undefined
-  return { agent: isOn('runner', true), runtime: account !== false, monitor: isOn('monitor', false) }
+  return {
+    agent: isOn('runner', true),
+    runtime: account !== false,
+    monitor: isOn('monitor', false),
+    appProxy: isOn('appProxy', false),
+  }
 }
 
 /** Adds parts to those of a release. Pure. */
-export function joinParts(before: Tree | undefined, parts: Parts): Parts {
+export function joinParts(before: Tree | undefined, parts: Omit<Parts, 'appProxy'>): Omit<Parts, 'appProxy'> {
   const had = partsOf(before)
   return { agent: had.agent || parts.agent, runtime: had.runtime || parts.runtime, monitor: had.monitor || parts.monitor }
 }

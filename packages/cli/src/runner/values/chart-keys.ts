@@ -28,7 +28,7 @@ export const GLOBAL_KEYS = [
 ] as const
 
 /** Top-level keys that are easily mistaken for keys of `global`. */
-export const TOP_KEYS = ['image', 'runner', 'volumeProvisioner', 'storage', 'runtime', 'monitor'] as const
+export const TOP_KEYS = ['image', 'runner', 'volumeProvisioner', 'storage', 'runtime', 'monitor', 'appProxy'] as const
 
 /** Returns the values. Throws `document-invalid` with every unknown key under `global` and the nearest known one. */
 export function checkChartValues(values: Tree, source: string): Tree {

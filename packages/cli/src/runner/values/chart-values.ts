@@ -2,10 +2,16 @@
  * Converts installer values to values of the chart `windlass-runtime`. Pure. Every key of the installer is either mapped here, used by the
  * installer itself, or has no effect any more (`NO_EFFECT`).
  */
+import { APP_PROXY_NAME, APP_PROXY_SECRET } from '../app-proxy/address.ts'
 import { FOLDER_VARIABLE, RUNTIMES_FOLDER } from '../attach/runtime-file.ts'
 import type { InstallerValues } from './installer-values.ts'
 import { mergeTrees, pruneTree, valueAt, type Tree } from './read-values.ts'
 import type { InstallValues } from './install-values.ts'
+
+export interface AppProxyFacts {
+  /** Origins of pages, if they differ from that of the URL for the cluster. */
+  readonly cors: string | undefined
+}
 
 /** What the installer knows apart from the values. */
 export interface InstallFacts {
@@ -20,6 +26,8 @@ export interface InstallFacts {
   readonly ca?: string | undefined
   /** True if the agent reads its runtimes from the Secret `runnerconf`; otherwise it serves only its own namespace. */
   readonly readsFiles?: boolean
+  /** Set if this installation has an app-proxy. Its Secret must exist. */
+  readonly appProxy?: AppProxyFacts | undefined
   /** Components of this release. */
   readonly parts: { readonly agent: boolean; readonly runtime: boolean; readonly monitor: boolean }
 }
@@ -56,6 +64,7 @@ export function toChartValues({ installer, chart }: InstallValues, facts: Instal
     storage: facts.parts.runtime ? storageOf(installer.Storage) : undefined,
     runtime: runtimeOf(installer, facts),
     monitor: facts.parts.monitor ? monitorOf(installer.Monitor) : { enabled: false },
+    appProxy: facts.appProxy === undefined ? undefined : appProxyOf(installer.AppProxy, facts.appProxy),
     image: imageOf(installer.Image),
   }
   return mergeTrees(pruneTree(values), chart)
@@ -192,6 +201,26 @@ function monitorOf(monitor: InstallerValues['Monitor']): Tree {
     env: monitor?.AdditionalEnvVars,
     rbac: { create: monitor?.RbacEnabled, namespaced: monitor?.UseNamespaceWithRole },
     serviceAccount: { annotations: monitor?.ServiceAccount?.Annotations },
+  }
+}
+
+/** Returns the chart values of the app-proxy only. */
+export function proxyValuesOf({ installer, chart }: InstallValues): Tree {
+  return mergeTrees(pruneTree({ appProxy: appProxyOf(installer.AppProxy, { cors: undefined }) }), chart)
+}
+
+function appProxyOf(proxy: InstallerValues['AppProxy'], { cors }: AppProxyFacts): Tree {
+  const { Host, IngressClass, TLSSecret, PathPrefix, Annotations } = proxy?.Ingress ?? {}
+  return {
+    enabled: true,
+    name: APP_PROXY_NAME,
+    tokenSecret: APP_PROXY_SECRET,
+    config: { cors },
+    ingress: { host: Host, class: IngressClass, tlsSecret: TLSSecret, pathPrefix: PathPrefix, annotations: Annotations },
+    image: imageOf(proxy?.Image),
+    resources: proxy?.resources,
+    env: proxy?.AdditionalEnvVars,
+    serviceAccount: { annotations: proxy?.ServiceAccount?.Annotations },
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runProgram } from '../../support/process.ts'
+import { runProgram } from './process.ts'
 
 /** Creates a self-signed certificate for an address, with its key. */
 export async function selfSigned(address: string): Promise<{ cert: string; key: string }> {
