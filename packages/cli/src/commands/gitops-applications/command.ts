@@ -1,6 +1,6 @@
 /** Commands for the applications of a GitOps runtime. They call the runtime itself, which asks Argo CD. `get applications` shows what reporters report. */
 import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
-import { applicationFileCommands } from './file-commands.ts'
+import { gitopsApplicationFileCommands } from '../gitops-application-files/command.ts'
 
 const runtime = [{ name: '<runtime>', summary: 'Name of the GitOps runtime' }]
 const application = [...runtime, { name: '<name>', summary: 'Name of the application' }]
@@ -147,4 +147,4 @@ const operations = [
   }),
 ]
 
-export const gitopsApplicationCommands = [...reading, ...applicationFileCommands, ...operations]
+export const gitopsApplicationCommands = [...reading, ...gitopsApplicationFileCommands, ...operations]

@@ -48,7 +48,7 @@ const committing = {
   output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']),
 }
 
-export const applicationFileCommands = [
+export const gitopsApplicationFileCommands = [
   command('gitops app create', {
     summary: 'Create an application: commit its manifest to a Git source of the runtime',
     about:
