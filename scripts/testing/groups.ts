@@ -217,6 +217,7 @@ export const GROUPS: readonly Group[] = [
     parts: ['docker', 'openssl', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
     // Each file has its own forge, and waits for it most of the time.
     workers: 2,
+    mostlyWaits: true,
   },
   {
     name: 'web',
