@@ -17,6 +17,7 @@ import { createClient, type ClientOptions } from '@windlass/protocol'
 import { openAccess } from './access/access.ts'
 import { openApplications } from './argo/applications.ts'
 import { openArgoApi, type ArgoApi } from './argo/api.ts'
+import { NO_COMPARISONS, openComparisons } from './argo/comparisons.ts'
 import { removeLeftovers, requireWorkFolder } from './commit/leftovers.ts'
 import { openSlots } from './commit/slots.ts'
 import { openUserCommits } from './commit/user-commits.ts'
@@ -127,6 +128,8 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       maxFetchBytes: options.maxFetchBytes ?? MAX_FETCH_BYTES,
     },
   })
+  const applications = openApplications({ kube, namespace, clock })
+  const comparisons = options.servesGitops === false ? NO_COMPARISONS : openComparisons({ applications, log })
   const slots = openSlots(COMMITS)
   const runtimeForges = openRuntimeForges({ integrations, tokens, forges })
   const access = openAccess({
@@ -149,9 +152,9 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   }
 
   function routesOfGitops(): Route[] {
-    const applications = openApplications({ kube, namespace, clock })
     const place = { runtime, namespace }
-    const gitops = openGitops({ client, kube, integrations, tokens, forges, hosts, commits, applications, place })
+    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons }
+    const gitops = openGitops({ ...parts, place })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, argo: openArgo(options), namespace }),
@@ -176,7 +179,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       }),
       ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
       ...browseRoutes(async (call) => (await open(call)).session),
-      ...commitRoutes({ open, commits, slots }),
+      ...commitRoutes({ open, commits, comparisons, slots }),
       ...hookRoutes(async (call) => (await open(call)).session),
       ...(options.servesGitops === false ? [] : routesOfGitops()),
     ],
@@ -199,6 +202,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     client,
     forges: runtimeForges,
     commits,
+    comparisons,
     runtimeToken: () => runtimeToken,
     clock,
     log,

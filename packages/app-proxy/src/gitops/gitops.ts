@@ -1,12 +1,13 @@
 /** Puts together what changes the shared configuration repository. */
-import type { RuntimePlace } from '@windlass/gitops'
+import { IN_CLUSTER, runtimeApplicationName, type RuntimePlace } from '@windlass/gitops'
 import type { Kube } from '@windlass/kube'
 import type { Client } from '@windlass/protocol'
+import type { Applications } from '../argo/applications.ts'
+import type { Comparisons } from '../argo/comparisons.ts'
 import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ApplicationFileParts } from '../http/application-file-routes.ts'
 import type { GitopsParts } from '../http/gitops-routes.ts'
-import type { Applications } from '../argo/applications.ts'
 import { openAppliedApplications } from './applied-applications.ts'
 import { openApplicationFiles } from './application-files.ts'
 import { openClusterSecrets } from './cluster-secrets.ts'
@@ -26,6 +27,7 @@ export interface GitopsOptions extends UserRepositoriesOptions {
   readonly hosts: ForgeHosts
   readonly commits: UserCommits
   readonly applications: Applications
+  readonly comparisons: Comparisons
   readonly place: RuntimePlace
 }
 
@@ -35,13 +37,16 @@ export function openGitops({
   hosts,
   commits,
   applications,
+  comparisons,
   place,
   ...rest
 }: GitopsOptions): Omit<GitopsParts & ApplicationFileParts, 'slots'> {
   const controlPlane = openControlPlane(client)
   const repositories = openUserRepositories(rest)
   const branches = openRepositoryBranches({ repositories, commits })
-  const shared = openSharedRepositories({ controlPlane, branches })
+  // What the folder of the runtime has, what `resources` has, and the chart of the runtime.
+  const own = [runtimeApplicationName(place.runtime), IN_CLUSTER, place.runtime]
+  const shared = openSharedRepositories({ controlPlane, branches, committed: () => comparisons.ofNames(own) })
   const gitSources = openGitSources({ shared, repositories, place })
   return {
     configurations: openSharedConfigurations({ shared, controlPlane, place }),

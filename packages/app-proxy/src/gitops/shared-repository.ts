@@ -14,14 +14,28 @@ export interface SharedRepositories {
 export interface SharedRepositoriesOptions {
   readonly controlPlane: ControlPlane
   readonly branches: RepositoryBranches
+  /** Called after each new commit. */
+  readonly committed: () => Promise<void>
 }
 
-export function openSharedRepositories({ controlPlane, branches }: SharedRepositoriesOptions): SharedRepositories {
+export function openSharedRepositories({ controlPlane, branches, committed }: SharedRepositoriesOptions): SharedRepositories {
+  async function openAt(call: GitopsCall, url: string): Promise<RepositoryBranch> {
+    const branch = await branches.open(call, url)
+    return {
+      ...branch,
+      async change(plan) {
+        const changed = await branch.change(plan)
+        if (changed.commit.isNew) await committed()
+        return changed
+      },
+    }
+  }
+
   return {
-    openAt: branches.open,
+    openAt,
     async open(call) {
       const { sharedRepository } = await controlPlane.settings(call.key)
-      if (sharedRepository !== undefined) return branches.open(call, sharedRepository)
+      if (sharedRepository !== undefined) return openAt(call, sharedRepository)
       throw fault('not-found', {
         message: 'The account has no shared configuration repository.',
         hint: 'An admin chooses one with `windlass gitops config set RUNTIME --shared-config-repo URL`.',

@@ -1,6 +1,7 @@
 /** The route that commits in the name of a user. */
 import { fault } from '@windlass/kit'
 import { z } from 'zod'
+import type { Comparisons } from '../argo/comparisons.ts'
 import type { FileChange } from '../commit/commit-files.ts'
 import { foldersOf, isBranchName, problemOfPath } from '../commit/paths.ts'
 import type { Slots } from '../commit/slots.ts'
@@ -61,10 +62,11 @@ export interface CommitParts {
     call: Pick<Call<{ name: string }, unknown, unknown>, 'params' | 'caller' | 'signal'>,
   ) => Promise<{ readonly session: ForgeSession; readonly token: GitToken }>
   readonly commits: UserCommits
+  readonly comparisons: Comparisons
   readonly slots: Slots
 }
 
-export function commitRoutes({ open, commits, slots }: CommitParts): Route[] {
+export function commitRoutes({ open, commits, comparisons, slots }: CommitParts): Route[] {
   return [
     route('POST', '/git-integrations/{name}/commits', {
       right: 'change-gitops',
@@ -77,7 +79,11 @@ export function commitRoutes({ open, commits, slots }: CommitParts): Route[] {
         const { repo, branch, message, base } = call.body
         const changes = toChanges(call.body)
         const { confirm, signal } = call
-        return commits.commit({ ...(await open(call)), confirm, signal }, { repo, branch, message, changes, base })
+        const forge = await open(call)
+        const commit = await commits.commit({ ...forge, confirm, signal }, { repo, branch, message, changes, base })
+        const { integration, browser } = forge.session
+        if (commit.isNew) await comparisons.ofRepository(integration.url.replace(/\/+$/, '') + browser.clonePath(repo))
+        return commit
       },
     }),
   ]

@@ -11,6 +11,7 @@ import {
   type LastChangeErrand,
   type StatusErrand,
 } from '@windlass/protocol'
+import type { Comparisons } from '../argo/comparisons.ts'
 import { readList } from '../forge/browse.ts'
 import type { ForgeSession } from '../forge/session.ts'
 import { folderOf, promote, type Promoting } from './promote.ts'
@@ -30,6 +31,7 @@ const MAX_MESSAGE = 2_000
 export interface ErrandOptions extends Promoting {
   /** Of the control plane, without a token. */
   readonly client: Client
+  readonly comparisons: Comparisons
   readonly runtimeToken: () => string
   readonly clock: Clock
   readonly log: Logger
@@ -166,11 +168,16 @@ async function setStatus({ forges }: ErrandOptions, work: StatusErrand, signal: 
 
 async function carry(options: ErrandOptions, work: ErrandWork, signal: AbortSignal): Promise<ErrandResult> {
   switch (work.kind) {
-    case 'promote':
-      return promote(options, work, signal)
+    case 'promote': {
+      const result = await promote(options, work, signal)
+      // Also after a commit of an earlier call, whose process may have ended before it asked.
+      if (result.pull === undefined) await options.comparisons.ofRepository(work.target.repo)
+      return result
+    }
     case 'pull': {
       const { session, repo } = await options.forges.open(work.repo, signal)
       const { state, revision } = await readPull(session, repo, work.number)
+      if (state === 'merged') await options.comparisons.ofRepository(work.repo)
       return { kind: 'pull', state, ...defined({ revision }) }
     }
     case 'contains':
