@@ -102,5 +102,7 @@ test('a managed cluster gets only what is for all clusters, and its file names i
   const text = clusterFile(shared, place, { name: 'staging', server: 'https://10.1.2.3:6443' })
   expect(text).toContain('include: "{all-runtimes-all-clusters/*.yaml,all-runtimes-all-clusters/**/*.yaml}"')
   expect(text).not.toContain('control-planes')
+  // The namespace of the runtime need not be there.
+  expect(text).toContain('      - CreateNamespace=true\n')
   expect(clusterServerOf(text)).toBe('https://10.1.2.3:6443')
 })

@@ -68,16 +68,21 @@ export interface InClusterOptions {
 /** Returns the file of the application that applies the repository to the cluster of the runtime. */
 export function inClusterFile(shared: SharedPlace, place: RuntimePlace, { isConfigurationRuntime }: InClusterOptions): string {
   const patterns = [...inClusterPatterns(place.runtime), ...(isConfigurationRuntime ? CONFIGURATION_PATTERNS : [])]
-  return toYaml(resourcesApplication(shared, place, { name: IN_CLUSTER, server: IN_CLUSTER_SERVER, patterns }))
+  const target = { name: IN_CLUSTER, server: IN_CLUSTER_SERVER, patterns, syncPolicy: SYNC_POLICY }
+  return toYaml(resourcesApplication(shared, place, target))
 }
 
-/** Returns the file of the application that applies the repository to a managed cluster. It names the API server, and has no credentials. */
+/**
+ * Returns the file of the application that applies the repository to a managed cluster. It names the API server, and has no credentials. Argo CD creates the namespace of
+ * the runtime there: objects without a namespace of their own are in it.
+ */
 export function clusterFile(
   shared: SharedPlace,
   place: RuntimePlace,
   { name, server }: { readonly name: string; readonly server: string },
 ): string {
-  return toYaml(resourcesApplication(shared, place, { name, server, patterns: MANAGED_CLUSTER_PATTERNS }))
+  const syncPolicy = { ...SYNC_POLICY, syncOptions: [...SYNC_POLICY.syncOptions, 'CreateNamespace=true'] }
+  return toYaml(resourcesApplication(shared, place, { name, server, patterns: MANAGED_CLUSTER_PATTERNS, syncPolicy }))
 }
 
 interface ResourcesTarget {
@@ -85,6 +90,7 @@ interface ResourcesTarget {
   /** URL of the API server. */
   readonly server: string
   readonly patterns: readonly string[]
+  readonly syncPolicy: typeof SYNC_POLICY
 }
 
 function resourcesApplication(shared: SharedPlace, { namespace }: RuntimePlace, target: ResourcesTarget): Manifest {
@@ -101,7 +107,7 @@ function resourcesApplication(shared: SharedPlace, { namespace }: RuntimePlace, 
         directory: { include: joinPatterns(target.patterns), recurse: true },
       },
       destination: { namespace, server: target.server },
-      syncPolicy: SYNC_POLICY,
+      syncPolicy: target.syncPolicy,
     },
   }
 }
