@@ -17,25 +17,29 @@ const POLICY = [
   `p, ${ACCOUNT}, logs, get, */*, allow`,
 ].join('\n')
 
-export interface ArgoCd extends AsyncDisposable {
+/** Where an Argo CD is. Data, so that it can be handed to other processes. */
+export interface ArgoCdPlace {
   readonly namespace: string
   /** Base URL of the API server. */
   readonly url: string
   /** Token of an account that may read applications and their logs, and delete their objects. */
   readonly token: string
-  /** Lines that its parts have logged, for the message of a failure. */
-  logs(): Promise<string>
 }
+
+export interface ArgoCd extends ArgoCdPlace, AsyncDisposable {}
 
 export interface ArgoCdOptions {
   /** Namespace of Argo CD and of its applications. It is created, and deleted at the end. */
   readonly namespace: string
-  /** Namespaces into which applications deploy. Argo CD watches nothing else, which a busy cluster would make expensive. */
+  /** Namespaces into which applications deploy. Argo CD watches nothing else in its cluster, which a busy one would make expensive. */
   readonly targets: readonly string[]
+  /** Those of them that may have applications too. */
+  readonly runtimes: readonly string[]
 }
 
 /** Starts an Argo CD. It compares applications only when they change or are refreshed. */
-export async function startArgoCd(cluster: Cluster, { namespace, targets }: ArgoCdOptions): Promise<ArgoCd> {
+export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Promise<ArgoCd> {
+  const { namespace, targets, runtimes } = options
   const [folder, images] = await Promise.all([compiled(), ensureImages('argocd')])
   const image = images['ARGOCD_IMAGE'] ?? ''
   await cluster.load(image)
@@ -59,16 +63,15 @@ export async function startArgoCd(cluster: Cluster, { namespace, targets }: Argo
   })
   // An application that is left would keep its namespace: no controller removes its finalizer anymore.
   opening.defer(async () => {
-    for (const name of await cluster.names({ kind: 'Application', namespace }))
-      await cluster.kube.patch({ kind: 'Application', namespace, name }, { metadata: { finalizers: null } })
+    for (const place of [namespace, ...runtimes])
+      for (const name of await cluster.names({ kind: 'Application', namespace: place }))
+        await cluster.kube.patch({ kind: 'Application', namespace: place, name }, { metadata: { finalizers: null } })
   })
-  await cluster.apply(...objects({ namespace, targets, account }), pod(namespace, image))
-  const logs = (): Promise<string> =>
-    cluster.kubectl('--namespace', namespace, 'logs', POD, '--all-containers', '--prefix', '--tail=60').catch(String)
+  await cluster.apply(...objects({ ...options, account }), pod(options, image))
   try {
     await cluster.kubectl('--namespace', namespace, 'wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=180s')
   } catch (error) {
-    throw new Error(`Argo CD does not start:\n${await logs()}`, { cause: error })
+    throw new Error(`Argo CD does not start:\n${await argoLogs(cluster, namespace)}`, { cause: error })
   }
   const found = await cluster.kube.find({ kind: 'Pod', namespace, name: POD })
   // Kubernetes writes it.
@@ -88,14 +91,20 @@ export async function startArgoCd(cluster: Cluster, { namespace, targets }: Argo
     password: Buffer.from(password, 'base64').toString(),
   })
   const token = await post(`${url}/api/v1/account/${ACCOUNT}/token`, { expiresIn: 0 }, login)
-  const opened = opening.move()
-  return {
-    namespace,
-    url,
-    token,
-    logs,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  if (runtimes.length > 0) {
+    // Argo CD creates the project.
+    const project = ['--namespace', namespace, 'appproject/default']
+    await cluster.kubectl('wait', '--for=create', ...project, '--timeout=60s')
+    const patch = JSON.stringify({ spec: { sourceNamespaces: runtimes } })
+    await cluster.kubectl('patch', ...project, '--type=merge', '--patch', patch)
   }
+  const opened = opening.move()
+  return { namespace, url, token, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Returns the last lines that the parts of an Argo CD have logged, for the message of a failure. */
+export function argoLogs({ kubectl }: Pick<Cluster, 'kubectl'>, namespace: string): Promise<string> {
+  return kubectl('--namespace', namespace, 'logs', POD, '--all-containers', '--prefix', '--tail=60').catch(String)
 }
 
 /** Returns the folder with the program and the definitions. */
@@ -115,13 +124,7 @@ async function post(url: string, body: object, token?: string): Promise<string> 
   return String((JSON.parse(text) as { token: string }).token)
 }
 
-interface Place {
-  readonly namespace: string
-  readonly targets: readonly string[]
-  readonly account: string
-}
-
-function objects({ namespace, targets, account }: Place): object[] {
+function objects({ namespace, targets, account }: ArgoCdOptions & { readonly account: string }): object[] {
   const labels = { 'app.kubernetes.io/part-of': 'argocd' }
   const metadata = (name: string, more: object = {}): object => ({ name, namespace, labels: { ...labels, ...more } })
   const configMap = (name: string, data: object): object => ({
@@ -156,7 +159,7 @@ function objects({ namespace, targets, account }: Place): object[] {
   ]
 }
 
-function pod(namespace: string, image: string): object {
+function pod({ namespace, runtimes }: ArgoCdOptions, image: string): object {
   const common = ['--loglevel', 'warn']
   const cache = ['--redis', '127.0.0.1:6379']
   const repositories = ['--repo-server', '127.0.0.1:8081']
@@ -171,6 +174,7 @@ function pod(namespace: string, image: string): object {
       { name: 'ARGOCD_CONTROLLER_SHARD', value: '0' },
       // It compares when an application changes or is refreshed.
       { name: 'ARGOCD_RECONCILIATION_TIMEOUT', value: '0s' },
+      { name: 'ARGOCD_APPLICATION_NAMESPACES', value: runtimes.join(',') },
     ],
     volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
     ...(health !== undefined && { readinessProbe: { httpGet: health, periodSeconds: 1, timeoutSeconds: 5 } }),

@@ -108,6 +108,13 @@ async function findPrograms(): Promise<{ kubeconfig: string; program: string }> 
   return { kubeconfig, program: `${folder}/kubectl` }
 }
 
+/** Returns the folder with the programs of Kubernetes. */
+export async function kubernetesPrograms(): Promise<string> {
+  const folder = / PATH=([^:]+):/.exec(await runProgram(script, ['env']))?.[1]
+  if (folder === undefined) throw new Error('scripts/cluster env names no folder of programs')
+  return folder
+}
+
 /** Creates an object. Returns false if it exists, or if the client does not know its kind: then it is a matter of `kubectl apply`. */
 async function isCreated(kube: Kube, item: object): Promise<boolean> {
   const object = KubeObject.parse(item)

@@ -17,11 +17,20 @@ export type GiteaUser = {
   readonly gitEnv: Readonly<Record<string, string>>
 }
 
-export type Gitea = {
+/** A Gitea that runs, and its administrator. Data, so that it can be handed to other processes. */
+export type GiteaPlace = {
+  readonly url: string
+  readonly admin: Pick<GiteaUser, 'name' | 'password' | 'token'>
+}
+
+export type Forge = {
   /** Base URL without a trailing slash. A repository is `${url}/owner/name.git`. */
   readonly url: string
   readonly admin: GiteaUser
   addUser(name: string): Promise<GiteaUser>
+}
+
+export type Gitea = Forge & {
   /** The last output, for messages. */
   log(): string
   close(): Promise<void>
@@ -62,10 +71,16 @@ export async function startGitea(options: GiteaOptions = {}): Promise<Gitea> {
   const password = /generated random password is '(.*)'$/m.exec(said)?.[1]
   const token = /Access token was successfully created\.\.\. (\w+)/.exec(said)?.[1]
   if (password === undefined || token === undefined) throw new Error(`gitea admin user create said: ${said}`)
-  const admin = toUser(url, { name: ADMIN, password, token })
   const owned = parts.move()
   const close = (): Promise<void> => owned.disposeAsync()
-  return { url, admin, addUser: (name) => addUser(url, admin, name), log: service.log, close, [Symbol.asyncDispose]: close }
+  const forge = joinGitea({ url, admin: { name: ADMIN, password, token } })
+  return { ...forge, log: service.log, close, [Symbol.asyncDispose]: close }
+}
+
+/** Returns the calls of a Gitea that another process has started. */
+export function joinGitea({ url, admin: { name, password, token } }: GiteaPlace): Forge {
+  const admin = toUser(url, { name, password, token })
+  return { url, admin, addUser: (user) => addUser(url, admin, user) }
 }
 
 const ADMIN = 'operator'

@@ -133,7 +133,22 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'argocd',
     include: ARGOCD,
-    parts: ['cluster', 'image:argocd', 'image:shell', 'git', 'gitea', 'openssl', 'postgres', 'programs'],
+    parts: [
+      ...IMAGES,
+      'cluster',
+      'docker',
+      'gitea',
+      'git',
+      'helm',
+      'image:argocd',
+      'image:pause',
+      'image:windlass',
+      'openssl',
+      'postgres',
+      'programs',
+      'registry',
+    ],
+    setup: ['e2e/runner/gitops/shared-argocd.ts'],
     // It has the definition of applications, of which reporters there have another one.
     after: ['cluster'],
     sharesProcess: true,

@@ -60,7 +60,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   gitea: { command: ['scripts/gitea/build'], compiles: true, environment: true },
   // The longest to compile, and few files need it.
   argocd: { command: ['scripts/argocd/build'], compiles: true, environment: true },
-  'image:argocd': image('argocd', { needs: ['image:debian', 'argocd'] }),
+  'image:argocd': image('argocd', { needs: ['image:debian', 'argocd', 'helm'] }),
 }
 
 /** Returns the requested parts with their dependencies, in the order of the table. */

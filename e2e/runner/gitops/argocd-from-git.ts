@@ -2,13 +2,13 @@
 import { createClient } from '@windlass/protocol'
 import { gitopsRuntimeCalls } from '@windlass/client/gitops-runtime'
 import { nodeTransport } from '@windlass/kit'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
-import { startGitea, type Gitea, type GiteaUser } from '../../support/gitea.ts'
+import { joinGitea, type Forge, type GiteaUser } from '../../support/gitea.ts'
 import type { ArgoScene } from './argocd-scene.ts'
 
-export interface FromGit extends AsyncDisposable {
-  readonly forge: Gitea
+export interface FromGit {
+  readonly forge: Forge
   readonly ann: GiteaUser
   /** Runs `windlass gitops COMMAND prod …`. */
   run(words: string): Promise<{ readonly code: number; readonly text: string }>
@@ -16,10 +16,9 @@ export interface FromGit extends AsyncDisposable {
   write(repo: string, path: string, content: string, branch?: string): Promise<void>
 }
 
-/** Starts a forge that Argo CD reaches, and lets Argo CD apply a shared configuration repository with the Git source `apps`. */
+/** Lets Argo CD apply a shared configuration repository with the Git source `apps`. */
 export async function openFromGit(scene: ArgoScene): Promise<FromGit> {
-  await using opening = new AsyncDisposableStack()
-  const forge = opening.use(await startGitea({ host: scene.cluster.host }))
+  const forge = joinGitea(inject('gitea'))
   const ann = await forge.addUser('ann')
   const call = async (path: string, body: object): Promise<void> => {
     const headers = { authorization: scene.http.adminToken, 'content-type': 'application/json' }
@@ -45,7 +44,6 @@ export async function openFromGit(scene: ArgoScene): Promise<FromGit> {
   const { application } = await gitopsRuntimeCalls(client).configuration()
   await scene.cluster.apply(application)
   await scene.until('apps', ({ status }) => status?.sync?.status === 'Synced')
-  const opened = opening.move()
   return {
     forge,
     ann,
@@ -60,6 +58,5 @@ export async function openFromGit(scene: ArgoScene): Promise<FromGit> {
       if (found === undefined) await ann.api('POST', contents, { ...body, ...to })
       else await ann.api('PUT', contents, { ...body, ...to, sha: found.sha })
     },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

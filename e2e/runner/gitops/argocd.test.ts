@@ -391,7 +391,7 @@ test('an object and an application with all its objects are deleted (O046)', asy
 })
 
 test('an application is created by a commit, applied by Argo CD, and changed by another commit after its difference (O031, O035, O038, O039)', async () => {
-  await using git = await openFromGit(scene)
+  const git = await openFromGit(scene)
   await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'low' }))
   await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'high' }), 'v2')
   const fields = `--repo ${git.forge.url}/ann/shop.git --path deploy --dest-namespace ${scene.target} --sync-policy automatic --self-heal`

@@ -1,0 +1,152 @@
+/** GitOps runtimes on the shared Argo CD: an app-proxy in this process, with an account of the cluster that has the rights of the chart and no others. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startAppProxy } from '@windlass/app-proxy'
+import { nodeTransport, proxyFrom, silentLog, systemClock } from '@windlass/kit'
+import { openKube, type Kube, type KubeObject } from '@windlass/kube'
+import { parse } from 'yaml'
+import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import { argoLogs } from '../../support/argocd.ts'
+import type { Cluster } from '../../support/cluster.ts'
+import { eventually } from '../../support/eventually.ts'
+import type { SharedArgoCd } from './shared-argocd.ts'
+
+/** Rights of the app-proxy, as the chart has them. */
+const ROLE = join(import.meta.dirname, '../../../packages/app-proxy/rbac/role.yaml')
+const ACCOUNT = 'app-proxy-of-tests'
+/** A controller on a busy machine. Milliseconds. */
+const PATIENCE_MS = 120_000
+
+export interface Runtime extends AsyncDisposable {
+  /** Client with the rights of the app-proxy only. */
+  readonly kube: Kube
+  readonly url: string
+  /** Token of the runtime at the server. */
+  readonly token: string
+}
+
+export interface RuntimeOptions {
+  readonly cluster: Cluster
+  readonly http: HttpScene
+  readonly argo: SharedArgoCd
+  readonly name: string
+  readonly namespace: string
+}
+
+/** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
+export async function startRuntime({ cluster, http, argo, name, namespace }: RuntimeOptions): Promise<Runtime> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const { token } = await http.admin.gitopsRuntimes.createToken(name)
+  const [tokenFile, argoTokenFile] = [join(folder, 'token'), join(folder, 'argo-token')]
+  await writeFile(tokenFile, token)
+  await writeFile(argoTokenFile, argo.token)
+  const kube = openKube({ access: await accountOf(cluster, namespace), log: silentLog })
+  opening.defer(() => kube.close())
+  opening.defer(() => clearRuntime(cluster, namespace))
+  const proxy = opening.use(
+    await startAppProxy({
+      port: 0,
+      server: { url: http.server.url, transport: nodeTransport({ connectMs: 5_000 }) },
+      runtime: name,
+      accountId: http.server.app.accountId,
+      tokenFile,
+      storeIv: 'the random text of this test',
+      origins: ['https://ci.example.com'],
+      kube,
+      namespace,
+      argo: { server: { url: argo.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
+      proxy: proxyFrom({}),
+      mayUseLoopback: true,
+      workFolder: folder,
+      lingerMs: 0,
+      environment: process.env,
+      version: '1.2.3',
+      clock: systemClock,
+      log: silentLog,
+    }),
+  )
+  const opened = opening.move()
+  return { kube, url: proxy.url, token, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Returns the access of an account with the rights of the app-proxy. */
+async function accountOf(cluster: Cluster, namespace: string): Promise<Cluster['access']> {
+  // The file is ours.
+  const { rules } = parse(await readFile(ROLE, 'utf8')) as { rules: object[] }
+  const rbac = 'rbac.authorization.k8s.io'
+  const metadata = { name: ACCOUNT, namespace }
+  await cluster.apply(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: ACCOUNT },
+      subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace }],
+    },
+  )
+  const { token } = await cluster.kube.issueToken({ kind: 'ServiceAccount', namespace, name: ACCOUNT }, 3_600)
+  const { server, ca, insecure } = cluster.access
+  return { server, ca, insecure, namespace, token: () => token }
+}
+
+/** Removes what an app-proxy keeps in its namespace, and the applications there without their objects. */
+export async function clearRuntime({ kube, clear, names }: Cluster, namespace: string): Promise<void> {
+  await eventually('no application is left', async () => {
+    const all = await names({ kind: 'Application', namespace })
+    // This one would create the others again.
+    for (const name of all.toSorted((one, other) => Number(other.endsWith('-isc')) - Number(one.endsWith('-isc')))) {
+      const ref = { kind: 'Application', namespace, name } as const
+      await kube.patch(ref, { metadata: { finalizers: null } }).catch(() => undefined)
+      await kube.delete(ref)
+    }
+    return all.length === 0 ? true : undefined
+  })
+  const integration = 'io.codefresh.integration-type=git'
+  await clear({ kind: 'ConfigMap', namespace, labels: integration })
+  await clear({ kind: 'Secret', namespace, labels: integration })
+  await clear({ kind: 'Secret', namespace, labels: 'windlass.io/managed-cluster' })
+}
+
+/** The fields of an application that tests read. */
+export interface Live {
+  readonly metadata: { readonly annotations?: Record<string, string> }
+  readonly operation?: object
+  readonly status?: {
+    readonly health?: { readonly status: string }
+    readonly sync?: { readonly status: string; readonly revision: string }
+    readonly operationState?: {
+      readonly phase: string
+      readonly operation: { readonly sync: Record<string, unknown>; readonly initiatedBy: object; readonly retry?: object }
+    }
+  }
+}
+
+export const isSynced = ({ status }: Live): boolean => status?.sync?.status === 'Synced' && status.health?.status === 'Healthy'
+
+export interface Awaited {
+  readonly cluster: Cluster
+  readonly argo: SharedArgoCd
+  /** Default: that of Argo CD. */
+  readonly namespace?: string
+}
+
+/** Waits until an application is as wanted, by a watch. */
+export async function untilApplication(at: Awaited, name: string, isDone: (app: Live) => boolean): Promise<Live> {
+  const { cluster, argo, namespace = argo.namespace } = at
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  let last: KubeObject | undefined
+  const selection = { kind: 'Application', namespace, fields: `metadata.name=${name}` } as const
+  for await (const change of cluster.kube.watch(selection, { signal })) {
+    if (change.type !== 'set') continue
+    last = change.object
+    // What Argo CD writes.
+    const app = last as unknown as Live
+    if (isDone(app)) return app
+  }
+  throw new Error(`${name} is not as wanted: ${JSON.stringify(last?.['status'])}\n${await argoLogs(cluster, argo.namespace)}`)
+}

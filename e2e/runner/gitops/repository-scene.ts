@@ -1,0 +1,155 @@
+/** Two runtimes on the shared Argo CD with repositories at a real forge, and a second cluster: an API server of its own, without nodes. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { parse } from 'yaml'
+import { callWindlass } from '../../../packages/cli/test/windlass.ts'
+import { openHttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import { startApiServer, type ApiServer } from '../../support/api-server.ts'
+import { startCluster, type Cluster } from '../../support/cluster.ts'
+import { joinGitea, type Forge, type GiteaUser } from '../../support/gitea.ts'
+import { startRuntime, untilApplication, type Live } from './argocd-runtime.ts'
+import type { SharedArgoCd } from './shared-argocd.ts'
+
+const OF_CHART = 'deployment,service,serviceaccount,role,rolebinding,networkpolicy,configmap'
+
+export type RuntimeName = 'prod' | 'staging'
+
+export interface RepositoryScene extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly argo: SharedArgoCd
+  readonly second: ApiServer
+  /** Kubeconfig with the context `Staging/EU`: the second cluster, and the token of a service account there. */
+  readonly kubeconfig: string
+  readonly forge: Forge
+  /** Namespace of each runtime. */
+  readonly namespaces: Record<RuntimeName, string>
+  /** Token of the runtime `prod` at the server. */
+  readonly runtimeToken: string
+  /** Runs `windlass` as the admin. Throws if it fails. The name of the runtime is the third word. */
+  windlass(line: string): Promise<string>
+  /** Creates the application that applies the repository, as the command line prints it. */
+  applyRepository(runtime: RuntimeName): Promise<void>
+  /** Writes a file of a repository of `mira`, or deletes it, as another person would. */
+  write(repo: string, path: string, content: string | undefined): Promise<void>
+  /** Waits until an application of a runtime is as wanted. */
+  until(runtime: RuntimeName, name: string, isDone: (app: Live) => boolean): Promise<Live>
+  /** Returns those of these ConfigMaps that are in a namespace. */
+  configMaps(kube: Pick<Cluster['kube'], 'list'>, namespace: string, ...among: string[]): Promise<string[]>
+}
+
+export async function openRepositoryScene(): Promise<RepositoryScene> {
+  await using opening = new AsyncDisposableStack()
+  const argo = inject('argoCd')
+  const namespaces = { prod: argo.namespace, staging: argo.second }
+  const cluster = await startCluster()
+  const second = opening.use(await startApiServer(cluster))
+  const forge = joinGitea(inject('gitea'))
+  const mira = await forge.addUser('mira')
+  for (const name of ['gitops', 'apps'])
+    await mira.api('POST', '/user/repos', { name, private: true, default_branch: 'main', auto_init: true })
+  opening.defer(() =>
+    cluster.clear({ kind: 'Secret', namespace: argo.namespace, labels: 'argocd.argoproj.io/secret-type=repo-creds' }),
+  )
+  // What the chart of a runtime has made: its application is removed without it.
+  const chart = ['--selector', 'app.kubernetes.io/part-of=windlass-gitops-runtime', '--ignore-not-found', '--timeout=60s']
+  opening.defer(async () => void (await cluster.kubectl('--namespace', argo.namespace, 'delete', OF_CHART, ...chart)))
+  await cluster.apply(repositoryLogin(argo.namespace, forge.url, mira))
+  const http = opening.use(await openHttpScene())
+  const common = { cluster, http, argo }
+  const runtimes = {
+    prod: opening.use(await startRuntime({ ...common, name: 'prod', namespace: namespaces.prod })),
+    staging: opening.use(await startRuntime({ ...common, name: 'staging', namespace: namespaces.staging })),
+  }
+  for (const { url } of Object.values(runtimes)) {
+    const put = (path: string, body: object): Promise<void> =>
+      putAt(`${url}/app-proxy/api/git-integrations/default${path}`, http.adminToken, body)
+    await put('', { provider: 'gitea', url: forge.url })
+    await put('/token', { token: mira.token })
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-repository-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const kubeconfig = join(folder, 'kubeconfig')
+  await writeFile(kubeconfig, await managerOf(second))
+  const opened = opening.move()
+
+  async function windlass(line: string): Promise<string> {
+    const words = line.split(' ')
+    // The name is that of a runtime.
+    const { url } = runtimes[(words[3] ?? 'prod') as RuntimeName]
+    const own = { WINDLASS_URL: http.server.url, WINDLASS_API_KEY: http.adminToken, WINDLASS_CONFIG: '/nowhere/config' }
+    const done = await callWindlass([...words, '--runtime-url', url], { ...process.env, NO_COLOR: '1', ...own })
+    if (done.code !== 0) throw new Error(`windlass ${line}: ${done.stderr}`)
+    return done.stdout
+  }
+
+  return {
+    cluster,
+    argo,
+    second,
+    kubeconfig,
+    forge,
+    namespaces,
+    runtimeToken: runtimes.prod.token,
+    windlass,
+    async applyRepository(runtime) {
+      await cluster.apply(parse(await windlass(`gitops config application ${runtime}`)))
+    },
+    async write(repo, path, content) {
+      const contents = `/repos/mira/${repo}/contents/${path}`
+      // Gitea writes it.
+      const found = (await mira.api('GET', contents).catch(() => undefined)) as { sha: string } | undefined
+      const change = { message: `Change ${path}`, branch: 'main', ...(found !== undefined && { sha: found.sha }) }
+      if (content === undefined) return void (await mira.api('DELETE', contents, change))
+      const body = { ...change, content: Buffer.from(content).toString('base64') }
+      return void (await mira.api(found === undefined ? 'POST' : 'PUT', contents, body))
+    },
+    until: (runtime, name, isDone) => untilApplication({ cluster, argo, namespace: namespaces[runtime] }, name, isDone),
+    async configMaps(kube, namespace, ...among) {
+      const all = await kube.list({ kind: 'ConfigMap', namespace, content: 'metadata' })
+      return all
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => among.includes(name))
+        .toSorted()
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** Returns the Secret with which Argo CD reads the repositories of a forge. */
+function repositoryLogin(namespace: string, url: string, { name, token }: GiteaUser): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'forge', namespace, labels: { 'argocd.argoproj.io/secret-type': 'repo-creds' } },
+    stringData: { type: 'git', url, username: name, password: token },
+  }
+}
+
+async function putAt(url: string, token: string, body: object): Promise<void> {
+  const headers = { authorization: token, 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'PUT', headers, body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`PUT ${url}: ${answer.status} ${await answer.text()}`)
+}
+
+/** Creates the account of Argo CD in a cluster, with the rights of an administrator. Returns a kubeconfig with its token. */
+async function managerOf({ kube, access }: ApiServer): Promise<string> {
+  const account = { kind: 'ServiceAccount', namespace: 'kube-system', name: 'argocd-manager' } as const
+  const { kind, ...metadata } = account
+  await kube.create({ apiVersion: 'v1', kind, metadata })
+  await kube.create({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: account.name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [account],
+  })
+  const { token } = await kube.issueToken(account, 86_400)
+  const authority = Buffer.from(access.ca ?? '').toString('base64')
+  return JSON.stringify({
+    contexts: [{ name: 'Staging/EU', context: { cluster: 'eu', user: 'manager' } }],
+    clusters: [{ name: 'eu', cluster: { server: access.server, 'certificate-authority-data': authority } }],
+    users: [{ name: 'manager', user: { token } }],
+  })
+}
