@@ -45,6 +45,8 @@ export interface GitopsScene extends AsyncDisposable {
   readonly accountId: string
   /** Values with the image of this run. */
   readonly image: { readonly repository: string; readonly tag: string }
+  /** Variables with which commands run as the first admin: their settings, kubeconfig and Helm. */
+  readonly environment: NodeJS.ProcessEnv
   /** Runs the `windlass` command as the first admin. */
   windlass(...args: readonly string[]): Promise<Finished>
   /** Calls a runtime through its tunnel, as callers do by its host. */
@@ -116,6 +118,7 @@ export async function openGitopsScene(): Promise<GitopsScene> {
     accountId,
     registerUrl: `http://${cluster.host}:${tunnelPort}`,
     image: { repository: reference.slice(0, at), tag: reference.slice(at + 1) },
+    environment,
     windlass,
     async call(runtime, path, headers = {}) {
       const host = `${accountId}-${runtime}.${domain}`
