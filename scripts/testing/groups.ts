@@ -121,6 +121,9 @@ export const GROUPS: readonly Group[] = [
     include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/{kube,reporter}/test/**/*.test.ts'],
     parts: [...CLUSTER, 'image:deploy'],
     sharesProcess: true,
+    // Pods wait for pods most of the time. Beside the drills of `chaos` there is no room for more.
+    mostlyWaits: true,
+    after: ['chaos'],
   },
   {
     name: 'gitlab',
