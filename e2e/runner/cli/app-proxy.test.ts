@@ -17,8 +17,9 @@ import { proxyAddressOf } from '../../../packages/cli/src/runner/app-proxy/runti
 import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { codeFileOf } from '../../support/first-admin.ts'
 import { ensureImages } from '../../support/images.ts'
-import { freePort, runProgram, type Service, startService } from '../../support/process.ts'
-import { NODE, programFile, WINDLASS } from '../../support/programs.ts'
+import { startPodServer } from '../../support/pod-server.ts'
+import { runProgram, type Service } from '../../support/process.ts'
+import { WINDLASS } from '../../support/programs.ts'
 import { openTerminator } from '../../support/ways-in.ts'
 import { selfSigned } from '../../support/self-signed.ts'
 import { openTerminal } from './terminal.ts'
@@ -74,8 +75,6 @@ beforeAll(async () => {
   kubeconfig.contexts[0].name = CONTEXT
   kubeconfig['current-context'] = CONTEXT
   await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig), { mode: 0o600 })
-  const port = await freePort()
-  url = `http://${cluster.host}:${port}`
   env = {
     ...process.env,
     WINDLASS_CONFIG: join(folder, 'config.yaml'),
@@ -87,16 +86,9 @@ beforeAll(async () => {
     NO_COLOR: '1',
   }
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']) delete env[name]
-  server = await startService({
-    command: NODE,
-    args: [programFile('server')],
-    env: {
-      WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
-      WINDLASS_SERVER_PORT: String(port),
-      WINDLASS_SERVER_ADVERTISED_URL: url,
-    },
-    ready: async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
-  })
+  const started = await startPodServer(folder)
+  server = started.service
+  url = started.url
   await succeed('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFileOf(join(folder, 'server')))
   key = String(parse(await readFile(join(folder, 'config.yaml'), 'utf8')).contexts[0].apiKey)
   client = openClient({ url, token: key, transport: nodeTransport() })

@@ -14,8 +14,9 @@ import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { codeFileOf } from '../../support/first-admin.ts'
 import { ensureImages } from '../../support/images.ts'
 import { eventually } from '../../support/installation.ts'
-import { freePort, runProgram, type Service, startService } from '../../support/process.ts'
-import { NODE, NODE_OPTIONS, programFile, WINDLASS } from '../../support/programs.ts'
+import { startPodServer } from '../../support/pod-server.ts'
+import { runProgram, type Service } from '../../support/process.ts'
+import { WINDLASS } from '../../support/programs.ts'
 import { openTerminal } from './terminal.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -74,8 +75,6 @@ beforeAll(async () => {
   kubeconfig.contexts[0].name = CONTEXT
   kubeconfig['current-context'] = CONTEXT
   await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig), { mode: 0o600 })
-  const port = await freePort()
-  url = `http://${cluster.host}:${port}`
   env = {
     ...process.env,
     WINDLASS_CONFIG: join(folder, 'config.yaml'),
@@ -87,16 +86,9 @@ beforeAll(async () => {
     NO_COLOR: '1',
   }
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']) delete env[name]
-  server = await startService({
-    command: NODE,
-    args: [...NODE_OPTIONS, programFile('server')],
-    env: {
-      WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
-      WINDLASS_SERVER_PORT: String(port),
-      WINDLASS_SERVER_ADVERTISED_URL: url,
-    },
-    ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok === true,
-  })
+  const started = await startPodServer(folder)
+  server = started.service
+  url = started.url
   await succeed('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFileOf(join(folder, 'server')))
 })
 

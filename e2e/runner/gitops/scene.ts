@@ -12,8 +12,9 @@ import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { codeFileOf } from '../../support/first-admin.ts'
 import { type Helm, openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
-import { freePort, runProgram, startService } from '../../support/process.ts'
-import { NODE, programFile, WINDLASS } from '../../support/programs.ts'
+import { startPodServer } from '../../support/pod-server.ts'
+import { freePort, runProgram } from '../../support/process.ts'
+import { WINDLASS } from '../../support/programs.ts'
 
 const root = join(import.meta.dirname, '../../..')
 /** Helm alone may wait 300 s. Shorter than the limit of a test, so that the output of a command that hangs is shown. Milliseconds. */
@@ -64,20 +65,11 @@ export async function openGitopsScene(): Promise<GitopsScene> {
   closing.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }))
   const helm = await openHelm(cluster.kubeconfig)
   closing.defer(() => helm.close())
-  const [port, tunnelPort] = [await freePort(), await freePort()]
-  const url = `http://${cluster.host}:${port}`
+  const tunnelPort = await freePort()
   const domain = 'tunnels.test'
-  const server = await startService({
-    command: NODE,
-    args: [programFile('server')],
-    env: {
-      WINDLASS_SERVER_DATA_DIR: join(folder, 'server'),
-      WINDLASS_SERVER_PORT: String(port),
-      WINDLASS_SERVER_ADVERTISED_URL: url,
-      WINDLASS_SERVER_TUNNEL_DOMAIN: domain,
-      WINDLASS_SERVER_TUNNEL_PORT: String(tunnelPort),
-    },
-    ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok === true,
+  const { service: server, url } = await startPodServer(folder, {
+    WINDLASS_SERVER_TUNNEL_DOMAIN: domain,
+    WINDLASS_SERVER_TUNNEL_PORT: String(tunnelPort),
   })
   closing.defer(() => server.stop('SIGKILL'))
   const environment: NodeJS.ProcessEnv = {
