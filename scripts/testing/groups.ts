@@ -188,6 +188,8 @@ export const GROUPS: readonly Group[] = [
     ],
     workers: 2,
     sharesProcess: true,
+    // Docker 20.10 can deadlock where many networks and containers end at once, as in both.
+    after: ['docker'],
   },
   {
     name: 'codefresh',
