@@ -93,35 +93,29 @@ function outcomeOf(group: Group, code: number, folder: string): Outcome {
   return readGroup(group.name, code, existsSync(report) ? readFileSync(report, 'utf8') : undefined)
 }
 
-async function runGroup(group: Group, preparation: Preparation, folder: string): Promise<GroupResult> {
+interface GroupRun {
+  readonly preparation: Preparation
+  /** For its log and its report. */
+  readonly folder: string
+  /** Only these files; all without any. */
+  readonly files?: readonly string[]
+}
+
+async function runGroup(group: Group, { preparation, folder, files = [] }: GroupRun): Promise<GroupResult> {
   const { faults, env } = await preparation.ready(group.parts)
   const log = join(folder, `${group.name}.log`)
-  console.log(`-- ${group.name} begins`)
+  const name = files.length === 0 ? group.name : `${group.name} again`
+  console.log(`-- ${name} begins`)
   if (faults.length > 0) appendFileSync(log, faults.join('\n'))
   const limitSeconds = (process.env['WINDLASS_TEST_LONG'] === undefined ? 1 : 4) * HOUR
   const { code, isLate, seconds, cpuSeconds } =
     faults.length > 0
       ? { code: 1, isLate: false, seconds: 0, cpuSeconds: 0 }
-      : await run(commandOf(group, folder), { log, env: environmentOf(env), limitSeconds, nice: group.nice ?? 0 })
+      : await run(commandOf(group, folder, files), { log, env: environmentOf(env), limitSeconds, nice: group.nice ?? 0 })
   if (isLate) appendFileSync(log, `\nended after ${limitSeconds} s\n`)
   // One write, so that the output of two groups does not mix.
-  console.log(`\n== ${group.name} (${seconds.toFixed(0)} s)\n${readText(log).trimEnd()}`)
+  console.log(`\n== ${name} (${seconds.toFixed(0)} s)\n${readText(log).trimEnd()}`)
   return { name: group.name, outcome: outcomeOf(group, code, folder), seconds, cpuSeconds }
-}
-
-/** Runs files of a group alone. */
-async function runFiles(group: Group, files: readonly string[], preparation: Preparation): Promise<Outcome> {
-  const { env } = await preparation.ready(group.parts)
-  const folder = mkdtempSync(join(state, 'again.'))
-  const log = join(folder, `${group.name}.log`)
-  console.log(`-- ${group.name} begins again: ${files.join(' ')}`)
-  try {
-    const { code, seconds } = await run(commandOf(group, folder, files), { log, env: environmentOf(env) })
-    console.log(`\n== ${group.name} again (${seconds.toFixed(0)} s)\n${readText(log).trimEnd()}`)
-    return outcomeOf(group, code, folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
 }
 
 /** References of images go into one variable, which `e2e/support/images.ts` reads; other variables are what programs know. */
@@ -192,16 +186,16 @@ async function main(args: readonly string[]): Promise<void> {
     const jobs = groups.map((group): Job => ({
       name: group.name,
       ready: preparation.ready(group.parts),
-      run: async () => void results.push(await runGroup(group, preparation, folder)),
+      run: async () => void results.push(await runGroup(group, { preparation, folder })),
       ...(group.after !== undefined && { after: group.after }),
       ...(group.beside !== undefined && { beside: group.beside }),
       mostlyWaits: group.mostlyWaits === true,
     }))
     await runLanes(jobs, LANES)
-    const again = await runAgain(results, (name, files) => {
+    const again = await runAgain(results, async (name, files) => {
       const group = groups.find((one) => one.name === name)
       if (group === undefined) throw new Error(`no group is named ${name}`)
-      return runFiles(group, files, preparation)
+      return (await runGroup(group, { preparation, folder: mkdtempSync(join(folder, 'again.')), files })).outcome
     })
     if (parts.includes('docker')) again.push(await nothingLeft(before, look))
     const isWhole = groups.length === GROUPS.length && !args.includes('--long')
