@@ -130,8 +130,7 @@ test.each(PROVIDERS)('lists, webhooks and commit statuses of $provider (R132)', 
   const now = app.clock.now()
   await app.store.write(async (tx) => {
     const row = { id: 'b'.repeat(24), account_id: app.accountId, runtime_id: runtime?.id ?? '', release_id: 'c'.repeat(24) }
-    const rest = { state: 'waiting', due_at: now, tries: 0, result: null, created_at: now } as const
-    await insertErrand(tx, { ...row, work: JSON.stringify(work), ...rest })
+    await insertErrand(tx, { ...row, work: JSON.stringify(work), due_at: now, created_at: now })
     tx.wake(errandTopic(row.runtime_id))
   })
   await expect

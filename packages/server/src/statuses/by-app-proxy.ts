@@ -73,7 +73,7 @@ async function replace({ store, clock, accountId }: App, earlier: readonly Erran
     // One that an app-proxy has just taken stays, and is looked at again.
     if ((await deleteErrands(tx, ids, now)) < ids.length) return
     const row = { id: newId(now), account_id: accountId, runtime_id: runtimeId, release_id: messageId, work }
-    await insertErrand(tx, { ...row, state: 'waiting', due_at: now, tries: 0, result: null, created_at: now })
+    await insertErrand(tx, { ...row, due_at: now, created_at: now })
   })
 }
 

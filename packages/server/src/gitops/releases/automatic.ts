@@ -47,10 +47,11 @@ export async function startAutomaticReleases(app: App): Promise<void> {
   const { query } = app.store
   const products = (await listDefined(query, app.accountId, PRODUCTS)).filter(isAutomatic)
   const rows = await listReleaseTriggers(query, app.accountId)
-  if (products.length === 0 && rows.length === 0) return
-  const flows = products.length === 0 ? [] : await listDefined(query, app.accountId, FLOWS)
-  const environments = products.length === 0 ? [] : await listEnvironments(query, app.accountId)
-  const definitions = { flows, environments }
+  if (products.length === 0) return forgetOthers(app, rows, [])
+  const definitions = {
+    flows: await listDefined(query, app.accountId, FLOWS),
+    environments: await listEnvironments(query, app.accountId),
+  }
   const members = await listMembers(app, products, definitions)
   await forgetOthers(app, rows, members)
   const rowOf = new Map(rows.map((row) => [keyOf(row.product, row.application_id), row]))
@@ -77,7 +78,6 @@ function flowsFrom(
 }
 
 async function listMembers(app: App, products: readonly Product[], { flows, environments }: Definitions): Promise<Member[]> {
-  if (products.length === 0) return []
   const all = await listPlacedApplications(app.store.query, app.accountId)
   const members = products.flatMap((product) =>
     all.flatMap((placed) => {
@@ -156,10 +156,7 @@ async function store(
         runtime_id: runtimeId,
         release_id: row.id,
         work: JSON.stringify(created.work),
-        state: 'waiting',
         due_at: now,
-        tries: 0,
-        result: null,
         created_at: now,
       })
     })

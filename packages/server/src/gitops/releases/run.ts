@@ -164,10 +164,7 @@ async function storeErrands(tx: Tx, row: ReleaseRow, { created, deleted, postpon
       runtime_id: runtimeId,
       release_id: row.id,
       work: JSON.stringify(work),
-      state: 'waiting',
       due_at: dueAt,
-      tries: 0,
-      result: null,
       created_at: now,
     })
 }

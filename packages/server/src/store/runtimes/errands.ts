@@ -12,8 +12,12 @@ export function errandResultTopic(ownerId: string): string {
   return `errand-results/${ownerId}`
 }
 
-export async function insertErrand(tx: Tx, row: ErrandRow): Promise<void> {
-  await tx.query.insertInto('gitops_errand').values(row).execute()
+/** Adds an errand that nobody has claimed. */
+export async function insertErrand(tx: Tx, row: Omit<ErrandRow, 'state' | 'tries' | 'result'>): Promise<void> {
+  await tx.query
+    .insertInto('gitops_errand')
+    .values({ ...row, state: 'waiting', tries: 0, result: null })
+    .execute()
   tx.wake(errandTopic(row.runtime_id))
 }
 
