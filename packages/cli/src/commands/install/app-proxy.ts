@@ -14,7 +14,7 @@ import { INSTALL_MS } from '../../runner/helm/helm.ts'
 import { printManifests } from '../../runner/init/render.ts'
 import { addParts } from '../../runner/install/release.ts'
 import { showStarting } from '../../runner/install/starting-pods.ts'
-import { openInstallTarget, partsOf, type HelmFlags } from '../../runner/install/target.ts'
+import { openInstallTarget, partsOf, targetOf, type HelmFlags } from '../../runner/install/target.ts'
 import { requireScopes } from '../../runner/log-in.ts'
 import { toChartValues, type InstallFacts } from '../../runner/values/chart-values.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
@@ -46,13 +46,7 @@ async function putAppProxy({ options, out, settings }: Invocation<AppProxyOption
   const current = openSession(settings)
   const session = options.dryRun === true || options.url !== undefined ? current : await withClusterUrl(current, out)
   const server = options.url ?? session.clusterUrl ?? session.url
-  const place = {
-    kubeContextName: installer.Context,
-    kubeNamespace: installer.Namespace,
-    kubeConfigPath: installer.ConfigPath,
-    inCluster: installer.InCluster,
-  }
-  await using target = await openInstallTarget(place, options, settings)
+  await using target = await openInstallTarget(targetOf(installer), options, settings)
   const { cluster, namespace, release } = target
   const before = await target.helm().values(release)
   if (isUpgrade && !partsOf(before).appProxy)

@@ -4,9 +4,9 @@ import type { Invocation } from '../../command.ts'
 import { appProxyNameOf, APP_PROXY_SECRET } from '../../runner/app-proxy/address.ts'
 import { removeAppProxyState } from '../../runner/app-proxy/remove.ts'
 import { setProxyAddress } from '../../runner/app-proxy/runtime-address.ts'
-import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts'
+import { deletionPrompter } from '../../runner/init/prompter.ts'
 import { removeParts } from '../../runner/install/release.ts'
-import { openInstallTarget, type HelmFlags } from '../../runner/install/target.ts'
+import { openInstallTarget, targetOf, type HelmFlags } from '../../runner/install/target.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
 import { valueAt } from '../../runner/values/read-values.ts'
 import { openSession } from '../../session/session.ts'
@@ -20,21 +20,10 @@ export interface UninstallAppProxyOptions extends ValueFlags, HelmFlags {
 /** Removes the address from the runtime environment first, so that nobody calls an app-proxy that is gone. Can be repeated. */
 export async function uninstallAppProxy({ options, out, settings }: Invocation<UninstallAppProxyOptions>): Promise<void> {
   const isConfirmed = options.yes || options.force
-  if (!isConfirmed && (process.stdin.isTTY !== true || !out.stderr.isTTY))
-    throw fault('usage', {
-      message: 'Cannot ask for confirmation without a terminal.',
-      hint: 'Add --yes to delete without confirmation.',
-    })
-  const prompter = isConfirmed ? defaultPrompter : terminalPrompter()
+  const prompter = deletionPrompter(isConfirmed, out.stderr)
   const { installer } = readInstallValues(options)
   const { client } = openSession(settings)
-  const place = {
-    kubeContextName: installer.Context,
-    kubeNamespace: installer.Namespace,
-    kubeConfigPath: installer.ConfigPath,
-    inCluster: installer.InCluster,
-  }
-  await using target = await openInstallTarget(place, options, settings)
+  await using target = await openInstallTarget(targetOf(installer), options, settings)
   const { cluster, namespace, release } = target
   const values = await target.helm().values(release)
   const installed = valueAt(values, ['global', 'runtimeName'])

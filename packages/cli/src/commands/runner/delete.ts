@@ -8,8 +8,8 @@ import { appProxyNameOf, APP_PROXY_SECRET } from '../../runner/app-proxy/address
 import { removeAppProxyState } from '../../runner/app-proxy/remove.ts'
 import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
 import { UNINSTALL_MS } from '../../runner/helm/helm.ts'
-import { defaultPrompter, terminalPrompter } from '../../runner/init/prompter.ts'
-import { openInstallTarget, partsOf, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
+import { deletionPrompter } from '../../runner/init/prompter.ts'
+import { openInstallTarget, partsOf, targetOf, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { logIn } from '../../runner/log-in.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
 import { orUndefined } from '../../session/session.ts'
@@ -23,23 +23,11 @@ interface DeleteOptions extends ValueFlags, HelmFlags {
 
 /** Removes the runtime, agent and monitor of a namespace. Throws `conflict` for an agent with several runtimes. */
 export async function deleteRunner({ options, out, settings }: Invocation<DeleteOptions>): Promise<void> {
-  const asksTerminal = process.stdin.isTTY === true && out.stderr.isTTY
   const isConfirmed = options.yes || options.force
-  if (!isConfirmed && !asksTerminal)
-    throw fault('usage', {
-      message: 'Cannot ask for confirmation without a terminal.',
-      hint: 'Add --yes to delete without confirmation.',
-    })
-  const prompter = isConfirmed ? defaultPrompter : terminalPrompter()
+  const prompter = deletionPrompter(isConfirmed, out.stderr)
   const { installer } = readInstallValues(options)
   const { client } = await logIn(options, { settings, out })
-  const targetFlags = {
-    kubeContextName: installer.Context,
-    kubeNamespace: installer.Namespace,
-    kubeConfigPath: installer.ConfigPath,
-    inCluster: installer.InCluster,
-  }
-  await using target = await openInstallTarget(targetFlags, options, settings)
+  await using target = await openInstallTarget(targetOf(installer), options, settings)
   const values = await target.helm().values(target.release)
   const agent = await chooseAgent(client, options.name ?? agentOf(values))
   if (agent.runtimes.length > 1)

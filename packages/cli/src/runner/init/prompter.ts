@@ -44,6 +44,16 @@ export function terminalPrompter(): Prompter {
   }
 }
 
+/** Returns a prompter that confirms a deletion: `isConfirmed` says that an option has done so. Throws `usage` if nobody can be asked. */
+export function deletionPrompter(isConfirmed: boolean, stderr: { readonly isTTY: boolean }): Prompter {
+  if (isConfirmed) return defaultPrompter
+  if (process.stdin.isTTY === true && stderr.isTTY) return terminalPrompter()
+  throw fault('usage', {
+    message: 'Cannot ask for confirmation without a terminal.',
+    hint: 'Add --yes to delete without confirmation.',
+  })
+}
+
 /** Returns false for a symbol, which stands for Ctrl-C. */
 function isAnswer<T>(given: T): given is Exclude<T, symbol> {
   return typeof given !== 'symbol'

@@ -5,6 +5,7 @@ import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts'
 import { openHelm, type Helm, type Release } from '../helm/helm.ts'
 import { DEFAULT_NAMESPACE } from '../init/names.ts'
 import type { Tree } from '../values/read-values.ts'
+import type { InstallerValues } from '../values/installer-values.ts'
 
 /** Name of the Helm release in a namespace, regardless of its components. */
 export const RELEASE_NAME = 'windlass-runtime'
@@ -14,6 +15,11 @@ export interface TargetFlags {
   readonly kubeNamespace?: string | undefined
   readonly kubeConfigPath?: string | undefined
   readonly inCluster?: boolean | undefined
+}
+
+/** Returns the cluster and the namespace that values of an installer name. */
+export function targetOf({ Context, Namespace, ConfigPath, InCluster }: InstallerValues): TargetFlags {
+  return { kubeContextName: Context, kubeNamespace: Namespace, kubeConfigPath: ConfigPath, inCluster: InCluster }
 }
 
 export interface HelmFlags {
