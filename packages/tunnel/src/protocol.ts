@@ -17,7 +17,11 @@ export const HELLO = {
   /** Random per process. A process that connects again replaces its own connection. */
   client: 'windlass-tunnel-client',
   version: 'windlass-tunnel-version',
+  /** Present on the request of a client that waits for the place of another one. */
+  standby: 'windlass-tunnel-standby',
 } as const
+/** How long a server holds the request of a client that waits. Less than proxies allow. Milliseconds. */
+export const STANDBY_MS = 20_000
 
 /** Headers of single calls within the tunnel and between servers. Callers and routers cannot set them. */
 export const INTERNAL = {

@@ -361,3 +361,39 @@ test('the health page of a client says whether it is connected, and what it has 
   const names = scene.server.tunnel.metrics().map(({ name }) => name)
   expect(names).toContain('windlass_tunnel_client_round_trip_seconds')
 })
+
+test('of several clients one is connected, and the next one takes its place without a refused call (O077)', async () => {
+  await using scene = await openScene()
+  const first = await scene.connect({ isStandby: true })
+  await using wire = await openWire(scene.server.port)
+  const second = scene.startClient({ isStandby: true, server: new URL(`http://localhost:${wire.port}`) })
+  await until(() => second.status().isWaiting)
+  // It is ready to take the place, and does not count as a failure.
+  await using health = await serveTunnelHealth(second, 0)
+  expect((await fetch(`http://127.0.0.1:${health.port}/readyz`)).status).toBe(200)
+  expect(second.status()).toMatchObject({ isOnline: false, failures: 0, problem: undefined })
+  const answers: number[] = []
+  const over = new AbortController()
+  const calling = (async () => {
+    while (!over.signal.aborted) answers.push((await call(scene.server, '/app-proxy/status?code=204')).status)
+  })()
+  await until(() => answers.length > 3)
+  await first.close()
+  await until(() => second.status().isOnline)
+  const before = answers.length
+  await until(() => answers.length > before + 3)
+  over.abort()
+  await calling
+  expect(new Set(answers)).toEqual(new Set([204]))
+  expect(second.status()).toMatchObject({ isWaiting: false, connections: 1 })
+  const third = scene.startClient({ isStandby: true })
+  await until(() => third.status().isWaiting)
+  // A lost node sends no farewell.
+  wire.cut()
+  await until(() => third.status().isOnline)
+  expect(await isAlive(scene)).toBe(true)
+  // Without a client that waits, a call is refused at once.
+  await second.close()
+  await third.close()
+  expect(await call(scene.server, '/app-proxy/status')).toMatchObject({ status: 503 })
+})

@@ -36,6 +36,10 @@ export const TunnelClientConfig = z.object({
     .describe('Paths that are forwarded, with all below them, separated by commas.'),
   CA_PATH: z.string().optional().describe('PEM file with certificate authorities for the server, besides the default ones.'),
   ROUTER_CA_PATH: z.string().optional().describe('PEM file with the certificate authorities of a router with TLS.'),
+  STANDBY: z
+    .stringbool()
+    .default(false)
+    .describe('Whether this is one of several clients of the runtime, which wait for the place of the one that is connected.'),
   PORT: ProbePort,
   LOG_LEVEL: LogLevel,
 })
@@ -63,5 +67,6 @@ export function toTunnelClientOptions(
     ca: config.CA_PATH === undefined ? undefined : readNamedFile(config.CA_PATH),
     routerCa: config.ROUTER_CA_PATH === undefined ? undefined : readNamedFile(config.ROUTER_CA_PATH),
     proxy: proxyFrom(env),
+    isStandby: config.STANDBY,
   }
 }

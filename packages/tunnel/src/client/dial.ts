@@ -19,7 +19,7 @@ import {
 } from '@windlass/kit'
 import { WebSocket } from 'ws'
 import { z } from 'zod'
-import { HELLO, MAX_MESSAGE, SUBPROTOCOL, TUNNEL_PATH } from '../protocol.ts'
+import { HELLO, MAX_MESSAGE, STANDBY_MS, SUBPROTOCOL, TUNNEL_PATH } from '../protocol.ts'
 
 /** Maximum time until the WebSocket is open: names, connection, proxy, TLS and the answer. Milliseconds. */
 const HANDSHAKE_MS = 10_000
@@ -34,6 +34,8 @@ export interface DialOptions {
   /** Random per process. */
   readonly clientId: string
   readonly version: string
+  /** True to wait for the place of another client. */
+  readonly waits: boolean
   /** PEM of certificate authorities that are trusted besides the default ones. */
   readonly ca?: string | undefined
   readonly proxy: ProxySettings
@@ -45,7 +47,8 @@ export interface DialOptions {
  * `proxy-answered` for an answer of something else, `server-unreachable`, or the reason of the signal.
  */
 export async function dial(options: DialOptions, prepare: (socket: WebSocket) => void): Promise<void> {
-  const { server, signal } = options
+  const { server, signal, waits } = options
+  const limitMs = HANDSHAKE_MS + (waits ? STANDBY_MS : 0)
   signal.throwIfAborted()
   const isSecure = server.protocol === 'https:'
   const address = new URL(`${server.pathname.replace(/\/+$/, '')}${TUNNEL_PATH}`, server)
@@ -63,8 +66,9 @@ export async function dial(options: DialOptions, prepare: (socket: WebSocket) =>
       [HELLO.runtime]: options.runtime,
       [HELLO.client]: options.clientId,
       [HELLO.version]: options.version,
+      ...(waits && { [HELLO.standby]: '1' }),
     },
-    handshakeTimeout: HANDSHAKE_MS,
+    handshakeTimeout: limitMs,
     maxPayload: MAX_MESSAGE,
     perMessageDeflate: false,
   })
@@ -76,9 +80,9 @@ export async function dial(options: DialOptions, prepare: (socket: WebSocket) =>
   signal.addEventListener('abort', abort, { once: true })
   // A proxy that does not answer is not covered by the timeout of the WebSocket.
   const late = setTimeout(() => {
-    reject(unreachable(new Error(`no answer within ${HANDSHAKE_MS} ms`), server))
+    reject(unreachable(new Error(`no answer within ${limitMs} ms`), server))
     socket.terminate()
-  }, HANDSHAKE_MS)
+  }, limitMs)
   socket.on('error', (error) => reject(unreachable(error, server)))
   socket.once('unexpected-response', (call, response) => {
     void readRefusal(response, server)

@@ -11,7 +11,8 @@ function answer(client: TunnelClient, path: string): ProbeAnswer | undefined {
   const status = client.status()
   // A client that waits for its server works: a restart would not help.
   if (path === '/healthz' || path === '/livez') return probe(true, '')
-  if (path === '/readyz') return probe(status.isOnline, status.problem ?? 'the tunnel is not connected')
+  // One of several clients is connected, and the others can take its place at any time.
+  if (path === '/readyz') return probe(status.isOnline || status.isWaiting, status.problem ?? 'the tunnel is not connected')
   if (path !== '/metrics') return undefined
   const { isOnline, connections, failures, streams, calls, sentBytes, receivedBytes } = status
   const body = exposition([

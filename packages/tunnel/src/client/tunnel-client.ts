@@ -13,6 +13,8 @@ import { watchToken, readToken } from './token-source.ts'
 const BACKOFF = { baseMs: 1_000, maxMs: 60_000 }
 /** A connection that lasted this long resets the delays. Milliseconds. */
 const STABLE_MS = 60_000
+/** A server that holds the request of a client that waits does so longer. Milliseconds. */
+const HELD_AT_LEAST_MS = 1_000
 /** Maximum time for calls in progress when this process stops. Milliseconds. */
 const DRAIN_MS = 25_000
 
@@ -28,6 +30,8 @@ export interface TunnelClientOptions {
   readonly ca?: string | undefined
   readonly routerCa?: string | undefined
   readonly proxy: ProxySettings
+  /** True for one of several clients of the runtime: it waits until the one that is connected has left. Default: false. */
+  readonly isStandby?: boolean | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -35,6 +39,8 @@ export interface TunnelClientOptions {
 export interface TunnelClientStatus {
   /** True while a connection gets calls. */
   readonly isOnline: boolean
+  /** True while it waits for the place of another client. */
+  readonly isWaiting: boolean
   /** Where callers reach the runtime; undefined before the first connection. */
   readonly url: string | undefined
   /** Why the last try to connect failed; undefined once it has succeeded. */
@@ -75,6 +81,7 @@ class Client implements TunnelClient {
   readonly #draining = new Set<Connection>()
   #url: string | undefined
   #problem: string | undefined
+  #isWaiting = false
   #connections = 0
   #failures = 0
   readonly #calls: Record<string, number> = {}
@@ -103,6 +110,7 @@ class Client implements TunnelClient {
     const all = [...this.#draining, ...(this.#current === undefined ? [] : [this.#current])]
     return {
       isOnline: this.#current !== undefined,
+      isWaiting: this.#isWaiting,
       url: this.#url,
       problem: this.#problem,
       connections: this.#connections,
@@ -135,10 +143,12 @@ class Client implements TunnelClient {
       // What changes from here on is not part of this try.
       this.#rotation = Promise.withResolvers()
       let connection: Connection
+      const begunAt = this.#options.clock.monotonic()
       try {
         connection = await this.#connect()
       } catch (error) {
         if (signal.aborted) return
+        if (this.#waitsAfter(error, begunAt)) continue
         this.#noteFailure(error)
         tries += 1
         await this.#pauseAfter(error, tries)
@@ -149,6 +159,16 @@ class Client implements TunnelClient {
       tries = this.#options.clock.monotonic() - since >= STABLE_MS ? 0 : tries + 1
       await this.#pause(waitMs ?? backoffMs(BACKOFF, Math.max(1, tries)))
     }
+  }
+
+  /** Returns true if another client has the place and this one waits for it. A server that does not hold the request of one that waits is asked as by others. */
+  #waitsAfter(error: unknown, begunAt: number): boolean {
+    const { isStandby, clock, log } = this.#options
+    const wasHeld = this.#isWaiting
+    this.#isWaiting = isStandby === true && isFault(error, 'tunnel-taken')
+    if (!this.#isWaiting) return false
+    if (!wasHeld) log.info('another client of the runtime is connected; this one waits for its place')
+    return !wasHeld || clock.monotonic() - begunAt >= HELD_AT_LEAST_MS
   }
 
   /** Waits after a try that has failed, at least as long as the server asks. A new token does not shorten that: it was not the reason. */
@@ -173,6 +193,7 @@ class Client implements TunnelClient {
     const connection = await connect({
       ...this.#options,
       token: this.#token,
+      waits: this.#isWaiting,
       clientId: this.#clientId,
       signal,
       serve: async (exchange) => {
@@ -198,6 +219,7 @@ class Client implements TunnelClient {
     this.#retire()
     this.#connections += 1
     this.#problem = undefined
+    this.#isWaiting = false
     this.#url = connection.welcome.url
     this.#current = connection
     this.#options.log.info({ session: connection.welcome.session, url: this.#url }, 'tunnel connected')

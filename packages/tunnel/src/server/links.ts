@@ -2,6 +2,7 @@
 import type { Logger } from '@windlass/kit'
 import type { Link } from './link.ts'
 import type { SessionEnd, TunnelRegistry } from './registry.ts'
+import type { Standbys } from './standbys.ts'
 
 /** Delay of a client that lost its place, unless it was told otherwise. Milliseconds. */
 const AWAY_MS = 60_000
@@ -9,6 +10,7 @@ const AWAY_MS = 60_000
 export class Links {
   readonly #registry: TunnelRegistry
   readonly #log: Logger
+  readonly #standbys: Standbys
   readonly #open = new Set<Link>()
   /** Prefix and id of a runtime -> its connection. */
   readonly #byPrefix = new Map<string, Link>()
@@ -16,9 +18,10 @@ export class Links {
   /** Ends of connections that are being noted. */
   readonly #releasing = new Set<Promise<void>>()
 
-  constructor(registry: TunnelRegistry, log: Logger) {
+  constructor(registry: TunnelRegistry, log: Logger, standbys: Standbys) {
     this.#registry = registry
     this.#log = log
+    this.#standbys = standbys
   }
 
   all(): Link[] {
@@ -101,8 +104,10 @@ export class Links {
   }
 
   #release({ session }: Link): void {
+    this.#standbys.left(session)
     const released = this.#registry
       .release(session)
+      .then(() => this.#standbys.wake(session.runtimeId))
       .catch((error: unknown) => this.#log.warn({ err: error, runtime: session.runtime }, 'end of a tunnel not noted'))
     this.#releasing.add(released)
     void released.finally(() => this.#releasing.delete(released))

@@ -11,6 +11,7 @@ import { Link, type LinkTimings } from './link.ts'
 import type { Links } from './links.ts'
 import { networkOf } from './network-of.ts'
 import type { Hello, Session, TunnelRegistry } from './registry.ts'
+import type { Candidate, Standbys } from './standbys.ts'
 
 /** Registrations of one address, which may be that of many clusters behind one gateway. */
 const REGISTER_RATE = { perSecond: 5, burst: 300 }
@@ -30,6 +31,7 @@ export interface RegistrationOptions {
   readonly log: Logger
   readonly events: RegistrationEvents
   readonly links: Links
+  readonly standbys: Standbys
   readonly timings: LinkTimings
   readonly urlOf: (prefix: string) => string
   readonly newMeter: () => Meter
@@ -111,7 +113,9 @@ export class Registration {
       clientVersion,
       address,
     }
-    await registry.claim(session)
+    const claim = (): Promise<void> => registry.claim(session)
+    if (hello.isStandby) await this.#waitFor({ session, claim, isGone: () => socket.destroyed })
+    else await claim()
     let isOpen = false
     // Calls back at once, or never if the client has left.
     this.#sockets.handleUpgrade(request, socket, early, (client) => {
@@ -119,6 +123,16 @@ export class Registration {
       this.#open(client, session)
     })
     if (!isOpen) await registry.release(session)
+  }
+
+  /** A client that waits does not take the room of others. */
+  async #waitFor(candidate: Candidate): Promise<void> {
+    this.#pending -= 1
+    try {
+      await this.#options.standbys.claim(candidate)
+    } finally {
+      this.#pending += 1
+    }
   }
 
   #open(socket: WebSocket, session: Session): void {
@@ -171,7 +185,7 @@ function readHello({ headers }: IncomingMessage, address: string): Hello {
   const clientVersion = textOf(headers[HELLO.version])
   const isValid = RUNTIME_NAME.test(runtime) && /^[\w-]{8,64}$/.test(clientId) && /^[\w.+-]{1,50}$/.test(clientVersion)
   if (!isValid) throw fault('request-invalid', { message: 'The client does not name its runtime, itself and its version.' })
-  return { token, runtime, clientId, clientVersion, address }
+  return { token, runtime, clientId, clientVersion, address, isStandby: headers[HELLO.standby] !== undefined }
 }
 
 function textOf(header: string | string[] | undefined): string {

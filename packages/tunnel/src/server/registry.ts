@@ -10,6 +10,8 @@ export interface Hello {
   readonly clientVersion: string
   /** Address of the client, behind proxies that are trusted. */
   readonly address: string
+  /** True for a client that waits for its place if another client has it. */
+  readonly isStandby: boolean
 }
 
 /** The runtime that a token belongs to. */

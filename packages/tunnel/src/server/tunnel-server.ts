@@ -15,7 +15,7 @@ import { refuse } from '../exchange/refuse.ts'
 import { TUNNEL_PATH } from '../protocol.ts'
 import { Buckets, slowdown, type Rate } from './buckets.ts'
 import { isBelow, prefixOf } from './hosts.ts'
-import type { LinkTimings } from './link.ts'
+import type { Link, LinkTimings } from './link.ts'
 import { Links } from './links.ts'
 import { metricsOf } from './metrics.ts'
 import { networkOf } from './network-of.ts'
@@ -24,6 +24,7 @@ import { FAULTS, unknownHost } from './outcomes.ts'
 import { Peers } from './peers.ts'
 import { Registration } from './registration.ts'
 import { Routes } from './routes.ts'
+import { Standbys } from './standbys.ts'
 
 export const TIMINGS: LinkTimings = { heartbeatMs: 15_000, deadMs: 45_000, idleMs: 300_000, drainMs: 60_000 }
 
@@ -66,6 +67,7 @@ class Server implements TunnelServer {
   readonly #options: TunnelServerOptions
   readonly #timings: LinkTimings
   readonly #links: Links
+  readonly #standbys: Standbys
   readonly #registration: Registration
   readonly #callers: Buckets
   /** By the address or network of the caller, see `networkOf`. */
@@ -83,7 +85,8 @@ class Server implements TunnelServer {
     const { registry, clock, log, events, urlOf } = options
     this.#options = options
     this.#timings = { ...TIMINGS, ...options.timings }
-    this.#links = new Links(registry, log)
+    this.#standbys = new Standbys(clock)
+    this.#links = new Links(registry, log, this.#standbys)
     this.#callers = new Buckets(clock, options.callRate ?? CALL_RATE)
     this.#registration = new Registration({
       registry,
@@ -91,6 +94,7 @@ class Server implements TunnelServer {
       log,
       events: events ?? {},
       links: this.#links,
+      standbys: this.#standbys,
       timings: this.#timings,
       urlOf,
       newMeter: () => this.#newMeter(),
@@ -121,11 +125,13 @@ class Server implements TunnelServer {
   }
 
   recheck(runtimeId: string): Promise<void> {
+    this.#standbys.wake(runtimeId)
     return this.#links.recheck(runtimeId)
   }
 
   async close(): Promise<void> {
     this.#isClosing = true
+    this.#standbys.close()
     const { clock } = this.#options
     for (const link of this.#links.all()) link.leave('shutdown', Math.floor(Math.random() * SPREAD_MS))
     const until = clock.monotonic() + CLOSE_MS
@@ -260,7 +266,8 @@ class Server implements TunnelServer {
   }
 
   async #route(exchange: Exchange, { prefix, isPeer }: { readonly prefix: string; readonly isPeer: boolean }): Promise<Outcome> {
-    const link = this.#links.at(prefix)
+    const find = (): Link | undefined => this.#links.at(prefix)
+    const link = find() ?? (await this.#standbys.successor(prefix, find))
     if (link !== undefined) {
       if (link.isFull) throw fault('tunnel-full')
       return link.forward(exchange)

@@ -26,7 +26,7 @@ async function sessionOf(
   id: string,
   client = id,
 ): Promise<Session> {
-  const hello = { token, runtime, clientId: client, clientVersion: '1.0.0', address: '10.0.0.1' }
+  const hello = { token, runtime, clientId: client, clientVersion: '1.0.0', address: '10.0.0.1', isStandby: false }
   return { ...(await registry.authenticate(hello)), id, clientId: client, clientVersion: '1.0.0', address: '10.0.0.1' }
 }
 
@@ -264,5 +264,5 @@ describe.each(DATABASES)('tunnels on $name', ({ open }) => {
 })
 
 function helloOf({ token, runtime }: GitopsTokenCreated) {
-  return { token, runtime, clientId: 'client-1', clientVersion: '1.0.0', address: '10.0.0.1' }
+  return { token, runtime, clientId: 'client-1', clientVersion: '1.0.0', address: '10.0.0.1', isStandby: false }
 }
