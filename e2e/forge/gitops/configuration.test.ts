@@ -234,6 +234,64 @@ test('a cluster is refused with its reason, and its credentials do not stay if i
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('no token') })
 })
 
+test('a runtime leaves the repository: its own applications go first, its files in one commit, and all else stays (O078)', async () => {
+  const { objects } = at.scene.kube
+  const application = (name: string, labels: Record<string, string>, finalizers: string[] = []): void => {
+    const metadata = { name, namespace: 'prod-runtime', labels, finalizers }
+    objects.set(`applications/${name}`, { apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', metadata, spec: {} })
+  }
+  const config = { 'codefresh.io/entity': 'internal-config' }
+  for (const name of ['staging-eu', 'in-cluster', 'prod-isc']) application(name, config)
+  application('apps', { 'codefresh.io/entity': 'git-source' }, ['resources-finalizer.argocd.argoproj.io'])
+  application('shop', { team: 'shop' }, ['resources-finalizer.argocd.argoproj.io'])
+  const applications = (): string[] => [...objects.keys()].filter((key) => key.startsWith('applications/'))
+  const isOwn = (path: string): boolean => /^(?:runtimes|resources\/runtimes|resources)\/prod\//.test(path)
+  const before = await at.filesOf('gitops')
+  const remove = 'gitops config remove prod'
+  expect(await at.windlass(remove)).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
+  expect(await at.windlass(`${remove} --yes`, at.keys.ben)).toMatchObject({ code: 4 })
+  await at.server.admin.users.change('rea', { role: 'admin' })
+  await expect.poll(async () => (await at.windlass(`${remove} --yes`, at.keys.rea)).stderr).toContain('may not push')
+  await at.server.admin.users.change('rea', { role: 'developer' })
+  expect(applications()).toHaveLength(5)
+  // In the order in which none creates another one again.
+  const gone: string[] = []
+  at.scene.kube.beforePatch = (name) => void gone.push(name)
+  at.beforePush = async () => {
+    expect(applications()).toEqual(['applications/shop'])
+  }
+  const removed = await at.windlass(`${remove} --yes`)
+  expect(removed).toMatchObject({ code: 0, stdout: 'gitops-runtime/prod removed from the repository\n' })
+  const counted = before.filter((path) => isOwn(path) && !/\/chart\/|\.gitkeep$/.test(path)).length
+  expect(removed.stderr).toContain(`Files of applications that were removed: ${counted}\n`)
+  expect([gone.slice(0, 2), gone.length]).toEqual([['prod-isc', 'in-cluster'], 4])
+  expect(await at.filesOf('gitops')).toEqual(before.filter((path) => !isOwn(path)))
+  expect(before.filter((path) => path.includes('/staging/')).length).toBeGreaterThan(0)
+  expect(await at.inClone('gitops', 'log', '-1', '--format=%an: %s')).toBe('ann: Remove the GitOps runtime prod\n')
+  expect((await at.windlass(`${remove} --yes`)).stdout).toBe('gitops-runtime/prod unchanged\n')
+  at.scene.kube.beforePatch = () => undefined
+})
+
+test('a runtime in another namespace does not take the files of one with its name, and a namespaced one has no restricted Git sources (O076)', async () => {
+  expect((await at.windlass('gitops config set prod')).code).toBe(0)
+  const text = await at.read('runtimes/prod/in-cluster.yaml')
+  await at.write('gitops', 'runtimes/prod/in-cluster.yaml', text.replaceAll('prod-runtime', 'elsewhere'))
+  expect(await at.windlass('gitops config set prod')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/in the namespace "elsewhere", and this one is in "prod-runtime".*gitops config remove prod/s),
+  })
+  await at.write('gitops', 'runtimes/prod/in-cluster.yaml', text)
+  await at.scene.restart({ isNamespaced: true })
+  const restricted = '--restricted --source-namespace cf-shop --destination in-cluster/shop'
+  const repository = `--git-src-repo ${at.url}/ann/apps.git`
+  expect(await at.windlass(`gitops git-source create prod shop ${restricted} ${repository}`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('limited to its namespace'),
+  })
+  expect(await at.windlass(`gitops git-source create prod shop ${repository}`)).toMatchObject({ code: 0 })
+  await at.scene.restart()
+})
+
 test('the settings are shown and forgotten, and the files stay', async () => {
   expect((await at.windlass('gitops config get')).stdout).toMatch(
     new RegExp(`^Repository:  ${at.url}/ann/gitops.git\nChosen by:   ada\nChosen at:   `),

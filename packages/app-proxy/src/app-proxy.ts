@@ -71,6 +71,8 @@ export interface AppProxyOptions {
   readonly requireHttps?: boolean | undefined
   /** False for a Runner, which has no Argo CD and no shared configuration repository. Default: true. */
   readonly servesGitops?: boolean | undefined
+  /** True for a runtime that is limited to its namespace. Default: false. */
+  readonly isNamespaced?: boolean | undefined
   readonly kube: Kube
   readonly namespace: string
   /** The server of Argo CD. Without it, the objects of applications are not shown. */
@@ -154,7 +156,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   function routesOfGitops(): Route[] {
     const place = { runtime, namespace }
     const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons }
-    const gitops = openGitops({ ...parts, place })
+    const gitops = openGitops({ ...parts, place, isNamespaced: options.isNamespaced === true })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, argo: openArgo(options), namespace }),

@@ -57,6 +57,10 @@ export const AppProxyConfig = z.object({
     .stringbool()
     .default(true)
     .describe('Serve the shared configuration repository and the applications of Argo CD. False for the app-proxy of a Runner.'),
+  SINGLE_NAMESPACE: z
+    .stringbool()
+    .default(false)
+    .describe('Refuse what needs other namespaces than that of the runtime: restricted Git sources.'),
   HOST: z.string().default('0.0.0.0').describe('Address to listen on.'),
   PORT: Port.default(8080).describe('Port to listen on; 0 selects a free port.'),
   NAMESPACE: z.string().optional().describe('Namespace of the runtime. Default: that of the pod or of the kubeconfig.'),
@@ -113,6 +117,7 @@ export async function toAppProxyOptions(
     pathPrefix: config.PATH_PREFIX,
     requireHttps: config.REQUIRE_HTTPS,
     servesGitops: config.GITOPS,
+    isNamespaced: config.SINGLE_NAMESPACE,
     kube: openKube({ access, log: rest.log, clock: rest.clock }),
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),

@@ -43,6 +43,7 @@ import {
   SharedConfiguration,
   SharedConfigurationChange,
   SharedConfigurationInput,
+  SharedConfigurationRemoval,
   SyncInput,
   tolerant,
   type Client,
@@ -65,6 +66,8 @@ export const GITOPS_RUNTIME_ROUTES = {
     body: SharedConfigurationInput,
     answer: SharedConfigurationChange,
   }),
+  /** Ends that the runtime applies the repository, and removes its files. What it has applied stays. */
+  removeConfiguration: route('DELETE', `${BASE}/shared-configuration`, { answer: SharedConfigurationRemoval }),
   /** Returns the chart of the runtime that the repository has. */
   chart: route('GET', `${BASE}/runtime-chart`, { answer: RuntimeChart }),
   setChart: route('PUT', `${BASE}/runtime-chart`, { body: RuntimeChartInput, answer: RuntimeChartChange }),

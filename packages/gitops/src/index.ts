@@ -14,11 +14,13 @@ export {
   editInClusterFile,
   inClusterFile,
   isConfigurationFile,
+  namespaceOfFile,
   runtimeApplication,
   runtimeApplicationName,
   type RuntimePlace,
   type SharedPlace,
 } from './runtime-files.ts'
+export { ownApplications } from './own-applications.ts'
 export { editGitSource, gitSourceFile, isSameGitSource, readGitSource, toGitSource, type NamedInput } from './git-source-files.ts'
 export {
   chartApplicationFile,

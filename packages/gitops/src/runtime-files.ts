@@ -133,6 +133,11 @@ export function isConfigurationFile(text: string): boolean | undefined {
   return CONFIGURATION_PATTERNS.every((pattern) => patterns.includes(pattern))
 }
 
+/** Returns the namespace of the runtime that its file names. Undefined if the file is not such an application, or names none. */
+export function namespaceOfFile(text: string): string | undefined {
+  return readManifest(text)?.metadata.namespace
+}
+
 /** Returns the URL of the API server that the file of a managed cluster names. Undefined if the file is not such an application. */
 export function clusterServerOf(text: string): string | undefined {
   return Application.safeParse(readManifest(text)).data?.spec.destination?.server

@@ -14,7 +14,7 @@ import { fault, hostOf, isFault } from '@windlass/kit'
 import type { ManagedCluster, ManagedClusterChange, ManagedClusterInput, RepositoryChange } from '@windlass/protocol'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ClusterSecrets } from './cluster-secrets.ts'
-import type { RepositoryView } from './repository-view.ts'
+import { readIfText, type RepositoryView } from './repository-view.ts'
 import { foreignFile, listClusterNames, oneFile, requireRuntime } from './shared-configuration.ts'
 import type { Plan } from './repository-branch.ts'
 import type { SharedRepositories } from './shared-repository.ts'
@@ -47,11 +47,16 @@ export function openClusters({ shared, secrets, hosts, place }: ClustersOptions)
       const view = await (await shared.open(call)).view()
       const [names, servers] = await Promise.all([listClusterNames(view, runtime), secrets.servers()])
       const all = new Set([...names, ...servers.keys()])
-      return [...all].toSorted().map((name): ManagedCluster => {
-        const server = servers.get(name)
+      const found: ManagedCluster[] = []
+      for (const name of [...all].toSorted()) {
+        const known = servers.get(name)
         const file = names.includes(name) ? clusterPath(runtime, name) : undefined
-        return { name, server, hasCredentials: server !== undefined, file }
-      })
+        // After the loss of the credentials only the file says which cluster it is.
+        const text = known === undefined && file !== undefined ? await readIfText(view, file) : undefined
+        const server = text === undefined ? known : clusterServerOf(text)
+        found.push({ name, server, hasCredentials: known !== undefined, file })
+      }
+      return found
     },
     async add(call, input) {
       const { name } = input

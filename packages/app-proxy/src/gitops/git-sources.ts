@@ -48,9 +48,11 @@ export interface GitSourcesOptions {
   readonly shared: SharedRepositories
   readonly repositories: UserRepositories
   readonly place: RuntimePlace
+  /** True for a runtime that is limited to its namespace. It has no restricted Git sources, whose applications are in other ones. */
+  readonly isNamespaced: boolean
 }
 
-export function openGitSources({ shared, repositories, place }: GitSourcesOptions): GitSources {
+export function openGitSources({ shared, repositories, place, isNamespaced }: GitSourcesOptions): GitSources {
   const { runtime, namespace } = place
   const toListed = (source: GitSource): ListedGitSource => ({ ...source, file: gitSourcePath(runtime, source.name) })
 
@@ -86,6 +88,11 @@ export function openGitSources({ shared, repositories, place }: GitSourcesOption
       return found.toSorted((one, other) => (one.name < other.name ? -1 : 1))
     },
     async create(call, input) {
+      if (isNamespaced && input.type === 'restricted')
+        throw fault('request-invalid', {
+          message: `The GitOps runtime "${runtime}" is limited to its namespace, and the applications of a restricted Git source are in another one.`,
+          hint: 'Create a standard Git source, or install the runtime without global.runtime.singleNamespace.',
+        })
       const repository = await shared.open(call)
       const isChecked = await checkRepository(repositories, call, input.repository)
       const { commit, result } = await repository.change((view) => planNew(view, input))

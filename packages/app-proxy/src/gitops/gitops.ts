@@ -4,6 +4,7 @@ import type { Kube } from '@windlass/kube'
 import type { Client } from '@windlass/protocol'
 import type { Applications } from '../argo/applications.ts'
 import type { Comparisons } from '../argo/comparisons.ts'
+import { detachRuntime } from '../argo/detach.ts'
 import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ApplicationFileParts } from '../http/application-file-routes.ts'
@@ -29,6 +30,8 @@ export interface GitopsOptions extends UserRepositoriesOptions {
   readonly applications: Applications
   readonly comparisons: Comparisons
   readonly place: RuntimePlace
+  /** True for a runtime that is limited to its namespace. */
+  readonly isNamespaced: boolean
 }
 
 export function openGitops({
@@ -39,6 +42,7 @@ export function openGitops({
   applications,
   comparisons,
   place,
+  isNamespaced,
   ...rest
 }: GitopsOptions): Omit<GitopsParts & ApplicationFileParts, 'slots'> {
   const controlPlane = openControlPlane(client)
@@ -47,9 +51,9 @@ export function openGitops({
   // What the folder of the runtime has, what `resources` has, and the chart of the runtime.
   const own = [runtimeApplicationName(place.runtime), IN_CLUSTER, place.runtime]
   const shared = openSharedRepositories({ controlPlane, branches, committed: () => comparisons.ofNames(own) })
-  const gitSources = openGitSources({ shared, repositories, place })
+  const gitSources = openGitSources({ shared, repositories, place, isNamespaced })
   return {
-    configurations: openSharedConfigurations({ shared, controlPlane, place }),
+    configurations: openSharedConfigurations({ shared, controlPlane, place, detach: () => detachRuntime(kube, place) }),
     charts: openRuntimeCharts({ shared, place }),
     gitSources,
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),

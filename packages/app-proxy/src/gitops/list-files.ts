@@ -10,10 +10,10 @@ export interface ListLimits {
   readonly hint: string
 }
 
-/** Returns the paths below the folder of the view. Links and submodules are left out. Throws `file-too-large`. */
-export async function listFiles(view: RepositoryView, limits: ListLimits): Promise<string[]> {
+/** Returns the paths below folders of the view, by default all. Links and submodules are left out. Throws `file-too-large`. */
+export async function listFiles(view: RepositoryView, limits: ListLimits, from: readonly string[] = ['']): Promise<string[]> {
   const files: string[] = []
-  const folders = ['']
+  const folders = [...from]
   for (let at = 0; at < folders.length; at += 1) {
     const folder = folders[at] ?? ''
     for (const { name, type } of await view.entries(folder)) {

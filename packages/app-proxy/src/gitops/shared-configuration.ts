@@ -6,6 +6,7 @@ import {
   IN_CLUSTER,
   inClusterFile,
   isConfigurationFile,
+  namespaceOfFile,
   KEEP_FILE,
   runtimeApplication,
   runtimeFolder,
@@ -14,11 +15,16 @@ import {
   type SharedPlace,
 } from '@windlass/gitops'
 import { fault, type Fault } from '@windlass/kit'
-import type { SharedConfiguration, SharedConfigurationChange, SharedConfigurationInput } from '@windlass/protocol'
+import type {
+  SharedConfiguration,
+  SharedConfigurationChange,
+  SharedConfigurationInput,
+  SharedConfigurationRemoval,
+} from '@windlass/protocol'
 import type { ControlPlane } from './control-plane.ts'
+import { removeRuntime, type RemovalOptions } from './remove-runtime.ts'
 import type { RepositoryView } from './repository-view.ts'
 import type { Files, Plan, RepositoryBranch } from './repository-branch.ts'
-import type { SharedRepositories } from './shared-repository.ts'
 import type { GitopsCall } from './user-repositories.ts'
 
 export interface SharedConfigurations {
@@ -29,15 +35,20 @@ export interface SharedConfigurations {
    * what people have added. Throws `conflict` if the account has another repository, and what `RepositoryBranch.change` throws.
    */
   set(call: GitopsCall, input: SharedConfigurationInput): Promise<SharedConfigurationChange>
+  /** Removes this runtime: its applications from the cluster, then its files. What they have applied stays. Throws what `removeRuntime` throws. */
+  remove(call: GitopsCall): Promise<SharedConfigurationRemoval>
 }
 
-export interface SharedConfigurationOptions {
-  readonly shared: SharedRepositories
+export interface SharedConfigurationOptions extends RemovalOptions {
   readonly controlPlane: ControlPlane
-  readonly place: RuntimePlace
 }
 
-export function openSharedConfigurations({ shared, controlPlane, place }: SharedConfigurationOptions): SharedConfigurations {
+export function openSharedConfigurations({
+  shared,
+  controlPlane,
+  place,
+  detach,
+}: SharedConfigurationOptions): SharedConfigurations {
   const ownFile = clusterPath(place.runtime, IN_CLUSTER)
 
   function toShown({ url, place: at }: RepositoryBranch, revision: string, text: string | undefined): SharedConfiguration {
@@ -68,6 +79,7 @@ export function openSharedConfigurations({ shared, controlPlane, place }: Shared
       )
       return { configuration: toShown(repository, commit.revision, result), commit }
     },
+    remove: (call) => removeRuntime(call, { shared, place, detach }),
   }
 }
 
@@ -88,6 +100,7 @@ async function planSetUp(view: RepositoryView, setUp: SetUp): Promise<Plan<strin
   for (const { folder, entries } of found) if (entries.length === 0) files.set(`${folder}/${KEEP_FILE}`, '')
   const path = clusterPath(runtime, IN_CLUSTER)
   const before = await view.read(path)
+  if (before !== undefined) requireNamespace(before, place)
   const isConfigurationRuntime =
     setUp.isConfigurationRuntime ?? (before === undefined ? await isFirst(view) : isConfigurationFile(before) === true)
   const text =
@@ -97,6 +110,16 @@ async function planSetUp(view: RepositoryView, setUp: SetUp): Promise<Plan<strin
   if (text === undefined) throw foreignFile(path)
   if (text !== before) files.set(path, text)
   return { message: message ?? `Set up the GitOps runtime ${runtime}`, files, result: text }
+}
+
+/** Throws `conflict` for files of an installation in another namespace: all of them name it. */
+function requireNamespace(text: string, { runtime, namespace }: RuntimePlace): void {
+  const found = namespaceOfFile(text)
+  if (found === undefined || found === namespace) return
+  throw fault('conflict', {
+    message: `The shared configuration repository has the GitOps runtime "${runtime}" in the namespace "${found}", and this one is in "${namespace}".`,
+    hint: `Install the runtime in that namespace, or remove its files first with \`windlass gitops config remove ${runtime}\`.`,
+  })
 }
 
 async function isFirst(view: RepositoryView): Promise<boolean> {

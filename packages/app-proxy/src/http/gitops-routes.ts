@@ -44,6 +44,12 @@ export function gitopsRoutes({ configurations, charts, gitSources, clusters, slo
       slots,
       handle: (call) => configurations.set(call, call.body),
     }),
+    route('DELETE', '/shared-configuration', {
+      right: 'manage-gitops',
+      isWrite: true,
+      slots,
+      handle: (call) => configurations.remove(call),
+    }),
     route('GET', '/runtime-chart', {
       right: 'see-gitops',
       handle: (call) => charts.show(call),

@@ -53,6 +53,14 @@ export type SharedConfiguration = z.infer<typeof SharedConfiguration>
 export const SharedConfigurationChange = z.object({ configuration: SharedConfiguration, commit: RepositoryChange })
 export type SharedConfigurationChange = z.infer<typeof SharedConfigurationChange>
 
+/** What was removed of a runtime. */
+export const SharedConfigurationRemoval = z.object({
+  /** Files of applications: Git sources, managed clusters, and those of the runtime itself. */
+  applications: z.int().nonnegative(),
+  commit: RepositoryChange,
+})
+export type SharedConfigurationRemoval = z.infer<typeof SharedConfigurationRemoval>
+
 export const SharedConfigurationInput = z.strictObject({
   /** Default: the one of the account. */
   repository: RepositoryUrl.optional(),
@@ -207,7 +215,7 @@ export type ManagedClusterInput = z.output<typeof ManagedClusterInput>
 
 export const ManagedCluster = z.object({
   name: z.string(),
-  /** URL of the API server; absent if the runtime has no credentials for the cluster. */
+  /** URL of the API server, of the credentials or else of the file. */
   server: z.string().optional(),
   /** True if the namespace of the runtime has the Secret with the credentials. */
   hasCredentials: z.boolean(),
