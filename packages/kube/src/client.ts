@@ -53,6 +53,15 @@ export interface PatchOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A port of a Service. */
+export interface ServicePort {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+  /** True for a port with TLS. Its certificate is not checked. */
+  readonly isSecure: boolean
+}
+
 export interface LogsOptions {
   readonly container: string
   readonly tailLines: number
@@ -102,6 +111,11 @@ export interface Kube {
   events(ref: ObjectRef): Promise<string[]>
   /** Returns the version of the API server, e.g. `v1.34.4`. */
   version(): Promise<string>
+  /**
+   * Returns what a Service answers to a GET of a path, which the API server passes on. Needs the permission `get services/proxy`. Throws `not-found` and `cluster-refused` for
+   * other statuses than 200, and `cluster-unreachable` if nothing answers.
+   */
+  fromService(service: ServicePort, path: string): Promise<string>
   /** Whether the user of this access has a permission. */
   can(right: Right): Promise<boolean>
   /** Issues a token of a service account. The API server may choose a shorter lifetime. */

@@ -13,6 +13,7 @@ import type {
   PatchOptions,
   Right,
   Selection,
+  ServicePort,
 } from './client.ts'
 import type { ClusterAccess } from './config.ts'
 import { createOrAdopt } from './create-or-adopt.ts'
@@ -30,6 +31,8 @@ const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 const PATCH_FORM = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
 /** Attempts of a call that the API server refuses as too busy; after them the caller gets the error. */
 const BUSY_ATTEMPTS = 5
+/** Time for the answer of a Service. Milliseconds. */
+const SERVICE_MS = 15_000
 /** Maximum number of objects per page of a list. */
 const PAGE = 500
 
@@ -164,6 +167,12 @@ class RestKube implements Kube {
   async version(): Promise<string> {
     const answer = await this.#call({ method: 'GET', path: '/version' })
     return z.object({ gitVersion: z.string() }).parse(JSON.parse(answer.text)).gitVersion
+  }
+
+  async fromService({ namespace, name, port, isSecure }: ServicePort, path: string): Promise<string> {
+    const service = `${pathOf({ kind: 'Service', namespace })}/${isSecure ? 'https' : 'http'}:${encodeURIComponent(name)}:${port}`
+    const answer = await this.#call({ method: 'GET', path: `${service}/proxy${encodeURI(path)}`, timeoutMs: SERVICE_MS })
+    return answer.text
   }
 
   async can(right: Right): Promise<boolean> {

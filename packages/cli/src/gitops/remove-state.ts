@@ -1,14 +1,19 @@
 /** What a GitOps runtime has stored in its namespace and no Helm release owns. */
+import { detachRuntime } from '@windlass/app-proxy/detach'
 import { CLUSTER_LABEL } from '@windlass/gitops'
 import { isFault } from '@windlass/kit/faults'
 import type { Kind, Kube, ObjectRef } from '@windlass/kube'
 import type { Printer } from '../printer.ts'
+import { CHART } from './installed-chart.ts'
 import { describeOwner, isOwnToken, TOKEN_SECRET, type StoredToken, type TokenStore } from './token-secret.ts'
 
 /** Label of the ConfigMaps and Secrets of an app-proxy, with the value `git`. */
 const INTEGRATION_LABEL = 'io.codefresh.integration-type'
-/** Objects of the hook `validate-values` of the chart, which stay after its failure. Its Secret may have an API key. */
-const HOOK = { name: 'validate-values', label: 'app.kubernetes.io/part-of', chart: 'windlass-gitops-runtime' } as const
+/** Hooks of the chart, whose objects stay after a failure: the one before an installation, whose Secret may have an API key, and the one before a removal. */
+export const HOOKS = { install: 'validate-values', remove: 'delete-runtime-from-platform' } as const
+const CHART_LABEL = 'app.kubernetes.io/part-of'
+/** Labels of the Secrets with tokens of runtimes. */
+const INTERNAL = 'app.kubernetes.io/managed-by=windlass,codefresh.io/internal=true'
 const HOOK_KINDS: readonly Kind[] = ['Job', 'RoleBinding', 'Role', 'ServiceAccount', 'Secret']
 
 /** The state of a namespace before it is removed. */
@@ -18,6 +23,10 @@ export interface RuntimeState {
   readonly isOwn: boolean
   /** Names of the Secrets with the credentials of managed clusters. */
   readonly clusters: readonly string[]
+  /** Names of the Secrets with tokens of other installations, which `--recover` has replaced. */
+  readonly copies: readonly string[]
+  /** True if there are integrations or Git tokens. */
+  readonly hasIntegrations: boolean
 }
 
 export interface StateOptions {
@@ -33,12 +42,32 @@ export interface StateOptions {
 export async function readState(kube: Kube, options: StateOptions): Promise<RuntimeState> {
   const { store, namespace, runtime, servers, hasRelease } = options
   const stored = await store.read()
-  const found = await kube.list({ kind: 'Secret', namespace, labels: CLUSTER_LABEL, content: 'metadata' })
+  const namesOf = async (kind: Kind, labels: string): Promise<string[]> =>
+    (await kube.list({ kind, namespace, labels, content: 'metadata' })).map(({ metadata }) => metadata.name)
+  const integrations = [
+    ...(await namesOf('ConfigMap', `${INTEGRATION_LABEL}=git`)),
+    ...(await namesOf('Secret', `${INTEGRATION_LABEL}=git`)),
+  ]
   return {
     stored,
     isOwn: stored === undefined ? hasRelease : isOwnToken(stored, runtime, servers),
-    clusters: found.map(({ metadata }) => metadata.name),
+    clusters: await namesOf('Secret', CLUSTER_LABEL),
+    copies: (await namesOf('Secret', INTERNAL)).filter((name) => name.startsWith(`${TOKEN_SECRET.name}-replaced-`)),
+    hasIntegrations: integrations.length > 0,
   }
+}
+
+/**
+ * Deletes the applications of the runtime itself, before what they apply: one of them may apply the chart. What they have applied stays. Those of another installation are kept.
+ * Prints what it has deleted.
+ */
+export async function removeApplications(
+  kube: Kube,
+  place: { readonly namespace: string; readonly runtime: string },
+  { isOwn }: Pick<RuntimeState, 'isOwn'>,
+  out: Printer,
+): Promise<void> {
+  for (const name of isOwn ? await detachRuntime(kube, place) : []) out.note(`application/${name} deleted; its objects stay`)
 }
 
 /** Deletes the integrations and the Git tokens of an app-proxy. */
@@ -59,14 +88,19 @@ export async function removeState(kube: Kube, namespace: string, state: RuntimeS
     await removeIntegrations(kube, namespace)
     await kube.delete({ kind: 'Secret', namespace, name: TOKEN_SECRET.name })
   }
-  for (const kind of HOOK_KINDS) await removeLeftover(kube, { kind, namespace, name: HOOK.name })
+  await removeHook(kube, namespace, HOOKS.install)
   for (const line of keptLines(namespace, state)) out.note(line)
 }
 
-/** Deletes an object of the hook, unless another product made it: the original has the same names. */
+/** Deletes what a hook of the chart has left. The one before a removal cannot do this for itself. */
+export async function removeHook(kube: Kube, namespace: string, name: (typeof HOOKS)[keyof typeof HOOKS]): Promise<void> {
+  for (const kind of HOOK_KINDS) await removeLeftover(kube, { kind, namespace, name })
+}
+
+/** Deletes an object of a hook, unless another product made it: the original has the same names. */
 async function removeLeftover(kube: Kube, ref: ObjectRef): Promise<void> {
   try {
-    if ((await kube.find(ref))?.metadata.labels?.[HOOK.label] === HOOK.chart) await kube.delete(ref)
+    if ((await kube.find(ref))?.metadata.labels?.[CHART_LABEL] === CHART) await kube.delete(ref)
   } catch (error) {
     // Without its Secret the others give no access. An account that may not read roles cannot have installed them.
     if (ref.kind === 'Secret' || !isFault(error, 'cluster-refused')) throw error
@@ -74,15 +108,27 @@ async function removeLeftover(kube: Kube, ref: ObjectRef): Promise<void> {
 }
 
 /** Returns lines that say what `removeState` keeps, and how to remove credentials. */
-export function keptLines(namespace: string, { stored, isOwn, clusters }: RuntimeState): string[] {
+export function keptLines(namespace: string, { stored, isOwn, clusters, copies, hasIntegrations }: RuntimeState): string[] {
+  const remove = `kubectl --namespace ${namespace} delete`
   return [
+    ...(stored === undefined && !isOwn && hasIntegrations
+      ? [
+          `Kept: integrations and Git tokens of ${namespace}, because neither a release nor a token says whose they are. ` +
+            `Remove them with \`${remove} configmaps,secrets --selector ${INTEGRATION_LABEL}=git\`.`,
+        ]
+      : []),
+    ...(copies.length > 0
+      ? [
+          `Kept: tokens of other installations, which this one has replaced. Remove them with \`${remove} secrets ${copies.join(' ')}\`.`,
+        ]
+      : []),
     ...(stored !== undefined && !isOwn
       ? [`Kept: integrations, Git tokens and the Secret ${TOKEN_SECRET.name} of ${namespace}, which ${describeOwner(stored)}.`]
       : []),
     ...(clusters.length > 0
       ? [
           `Kept: the Secrets with credentials of managed clusters, which Argo CD uses: ${clusters.join(', ')}. ` +
-            `Remove them with \`kubectl --namespace ${namespace} delete secrets --selector ${CLUSTER_LABEL}\`.`,
+            `Remove them with \`${remove} secrets --selector ${CLUSTER_LABEL}\`.`,
         ]
       : []),
   ]

@@ -15,13 +15,20 @@ test('options go above the values of the file', () => {
   writeFileSync(values, 'global: { runtime: { name: prod, ingress: { className: traefik } } }\napp-proxy: { replicaCount: 2 }\n')
   const read = readRuntimeValues({
     values,
-    setValue: ['networkPolicy.enabled=false', 'app-proxy.config.logLevel=debug'],
+    setValue: [
+      'networkPolicy.enabled=false',
+      'app-proxy.config.logLevel=debug',
+      'tunnel-client.replicaCount=2',
+      'image.tag=2024',
+    ],
     ingressHost: 'a.example.com',
   })
   expect(read).toEqual({
     global: { runtime: { name: 'prod', ingress: { className: 'traefik', enabled: true, hosts: ['a.example.com'] } } },
     'app-proxy': { replicaCount: 2, config: { logLevel: 'debug' } },
     networkPolicy: { enabled: false },
+    'tunnel-client': { replicaCount: 2 },
+    image: { tag: '2024' },
   })
   expect(nameIn(read)).toBe('prod')
   expect(readRuntimeValues(NONE)).toEqual({})

@@ -21,6 +21,9 @@ export interface ValueFlags {
   readonly ingressClass?: string | undefined
 }
 
+/** Values of the chart that are whole numbers. Others may look like one, such as a tag of an image. */
+const COUNTS = /(?:^|\.)(?:replicaCount|port|runAsUser|runAsGroup|fsGroup)$/
+
 /** Returns the values of the file, with the options above them. Throws `document-invalid`, `usage`. */
 export function readRuntimeValues(flags: ValueFlags): Tree {
   const file = flags.values === undefined ? {} : parseFile(flags.values)
@@ -32,7 +35,7 @@ export function readRuntimeValues(flags: ValueFlags): Tree {
   const withIngress = mergeTrees(file, pruneTree({ global: { runtime: { ingress } } }))
   return flags.setValue.reduce((tree, pair) => {
     const [name, text] = splitPair(pair, '--set-value')
-    return setValue(tree, name, typedValue(text))
+    return setValue(tree, name, COUNTS.test(name) && /^\d{1,9}$/.test(text) ? Number(text) : typedValue(text))
   }, withIngress)
 }
 

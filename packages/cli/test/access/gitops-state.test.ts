@@ -6,7 +6,7 @@ import type { KubeObject } from '@windlass/kube'
 import { expect, onTestFinished, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../../../server/test/support/http-scene.ts'
 import { readSettings } from '../../src/config.ts'
-import { readState, removeState } from '../../src/gitops/remove-state.ts'
+import { readState, removeApplications, removeState } from '../../src/gitops/remove-state.ts'
 import { ensureRuntimeToken, type Registration } from '../../src/gitops/runtime-token.ts'
 import { openTokenStore } from '../../src/gitops/token-secret.ts'
 import { deleteGitopsRuntime } from '../../src/in-cluster/gitops/delete.ts'
@@ -28,6 +28,7 @@ const FOREIGN = {
 }
 const INTEGRATION = object('ConfigMap', 'git-integration-default', { 'io.codefresh.integration-type': 'git' })
 const CLUSTER = object('Secret', 'cluster-staging', { 'windlass.io/managed-cluster': 'staging' })
+const OWN_APPLICATION = object('Application', 'prod-isc', { 'codefresh.io/entity': 'internal-config' })
 const leftover = (kind: string, chart: string): KubeObject =>
   object(kind, 'validate-values', { 'app.kubernetes.io/part-of': chart })
 
@@ -105,9 +106,16 @@ test('a removal keeps the state of another installation, and says so', async () 
   expect(kept.text()).toContain(
     'Kept: integrations, Git tokens and the Secret codefresh-token of ci, which has a token of an unknown',
   )
+  cluster.add('applications', OWN_APPLICATION)
+  await removeApplications(kube, { namespace: 'ci', runtime: 'prod' }, { isOwn: false }, kept.out)
+  expect(objects.has('applications/prod-isc')).toBe(true)
   // Without a token, only a release says whose the rest is.
   objects.delete('secrets/codefresh-token')
-  expect(await readState(kube, { ...place, hasRelease: false })).toMatchObject({ isOwn: false })
+  const unknown = await readState(kube, { ...place, hasRelease: false })
+  expect(unknown).toMatchObject({ isOwn: false })
+  const left = collect()
+  await removeState(kube, 'ci', unknown, left.out)
+  expect(left.text()).toContain('because neither a release nor a token says whose they are')
   expect(await readState(kube, place)).toMatchObject({ isOwn: true })
 })
 
@@ -118,12 +126,15 @@ test('a removal deletes the own state and the leftovers of a failed hook, and na
   await store.write({ token: 'a', iv: 'b', owner: { runtime: 'prod', server: 'https://ci.example.com/' } })
   cluster.add('configmaps', INTEGRATION)
   cluster.add('secrets', CLUSTER)
+  const internal = { 'app.kubernetes.io/managed-by': 'windlass', 'codefresh.io/internal': 'true' }
+  cluster.add('secrets', object('Secret', 'codefresh-token-replaced-0123456789', internal))
   const kinds = { secrets: 'Secret', serviceaccounts: 'ServiceAccount', roles: 'Role', rolebindings: 'RoleBinding', jobs: 'Job' }
   for (const [plural, kind] of Object.entries(kinds)) cluster.add(plural, leftover(kind, 'windlass-gitops-runtime'))
   const place = { store, namespace: 'ci', runtime: 'prod', servers: ['https://ci.example.com'], hasRelease: false }
   const done = collect()
   await removeState(kube, 'ci', await readState(kube, place), done.out)
-  expect([...objects.keys()]).toEqual(['secrets/cluster-staging'])
+  expect([...objects.keys()].toSorted()).toEqual(['secrets/cluster-staging', 'secrets/codefresh-token-replaced-0123456789'])
+  expect(done.text()).toContain('`kubectl --namespace ci delete secrets codefresh-token-replaced-0123456789`')
   expect(done.text()).toContain(
     'cluster-staging. Remove them with `kubectl --namespace ci delete secrets --selector windlass.io/managed-cluster`.',
   )
@@ -143,7 +154,10 @@ test('the hook before a removal deletes the runtime of its token only, not one t
   // After a refused installation there is no token at all.
   expect(await runHook(scene, lost, scene.adminToken)).toContain('the Secret codefresh-token has no token of it')
   expect(await runtimes(scene)).toEqual(['prod'])
-  expect(await runHook(scene, current, scene.adminToken)).toBe('runtime prod: removed\n')
+  current.add('applications', OWN_APPLICATION)
+  expect(await runHook(scene, current, scene.adminToken)).toBe(
+    'runtime prod: removed\napplication/prod-isc deleted; its objects stay\n',
+  )
   expect([await runtimes(scene), current.objects.size]).toEqual([[], 0])
 })
 

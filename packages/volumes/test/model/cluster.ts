@@ -134,6 +134,7 @@ export class ModelCluster {
       attach: async () => unused(),
       events: async () => [],
       version: async () => 'model',
+      fromService: async () => unused(),
       can: async () => true,
       close: () => undefined,
     }

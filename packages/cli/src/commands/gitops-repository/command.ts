@@ -62,6 +62,16 @@ const configCommands = [
     examples: ['windlass gitops config reset'],
     run: async (invocation) => (await import('./config-action.ts')).resetConfig(invocation),
   }),
+  command('gitops config remove', {
+    summary: 'Remove a GitOps runtime from the shared repository; what it has applied stays',
+    about:
+      'The applications of the runtime itself are removed from its cluster without what they have applied, and one commit removes the files of the runtime. `windlass gitops config set` adds it again, without its ' +
+      'Git sources and managed clusters.',
+    arguments: runtime,
+    options: { yes: flag('-y, --yes', 'Do not ask for confirmation'), ...url },
+    examples: ['windlass gitops config remove prod --yes'],
+    run: async (invocation) => (await import('./config-action.ts')).removeConfig(invocation),
+  }),
   command('gitops config application', {
     summary: 'Print the Argo CD application with which a GitOps runtime applies the shared repository',
     about: 'Create it once in the cluster of the runtime. The repository has all other applications.',

@@ -1,9 +1,12 @@
 /** `gitops config`: the shared configuration repository. */
+import { fault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
+import { deletionPrompter } from '../../runner/init/prompter.ts'
 import { openSession } from '../../session/session.ts'
+import { foldersOf, removeFiles } from './remove-files.ts'
 import { COMMIT_TIMEOUT, openRuntime, printChange } from './runtime-session.ts'
 
 type Format = 'json' | 'yaml' | undefined
@@ -48,6 +51,10 @@ export async function setConfig({ args, options, out, settings }: Invocation<Set
   printChange(out, `gitops-runtime/${runtime}`, { verb: 'set up', commit: change.commit })
   out.note(`Repository: ${repository}${isConfigurationRuntime ? ', with products and promotions' : ''}`)
   out.note(`Create its application once: windlass gitops config application ${runtime} | kubectl apply -f -`)
+  // A runtime that was installed again. Credentials are never in the repository.
+  for (const { name, hasCredentials } of (await calls.clusters()).items)
+    if (!hasCredentials)
+      out.note(`Add the credentials of ${name} again: windlass gitops cluster add ${runtime} --name ${name} --context CONTEXT`)
   return undefined
 }
 
@@ -55,6 +62,23 @@ export async function setConfig({ args, options, out, settings }: Invocation<Set
 export async function resetConfig({ out, settings }: Invocation<object>): Promise<void> {
   await openSession(settings).client.gitopsSettings.reset()
   out.line('gitops-settings reset')
+}
+
+/** Runs `gitops config remove RUNTIME`. */
+export async function removeConfig({
+  args,
+  options,
+  out,
+  settings,
+}: Invocation<{ yes: boolean; runtimeUrl: string | undefined }>): Promise<void> {
+  const [runtime = ''] = args
+  const { yes, runtimeUrl: url } = options
+  const prompter = yes ? undefined : deletionPrompter(false, out.stderr)
+  out.note(`Removed from the shared configuration repository: ${foldersOf(runtime)}`)
+  out.note('What the runtime has applied stays in its clusters.')
+  if (prompter !== undefined && !(await prompter.confirm('Remove these folders?', false)))
+    throw fault('usage', { message: 'Canceled: nothing was removed.', hint: 'Answer yes to remove, or add --yes.' })
+  await removeFiles(settings, { runtime, url, out })
 }
 
 /** Runs `gitops config application RUNTIME`. */

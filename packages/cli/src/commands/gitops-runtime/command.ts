@@ -56,17 +56,30 @@ export const gitopsRuntimeCommands = [
   command('gitops uninstall', {
     summary: 'Remove a GitOps runtime from the server, and then from its cluster',
     about:
-      'Lists what is removed, and asks for confirmation. The namespace, Argo CD, its applications and the Secrets of managed clusters are kept. With --platform-only the cluster is not changed: use it for a ' +
-      'cluster that does not exist any more.',
+      'Lists what is removed, and asks for confirmation. The namespace, Argo CD, the applications of users, what Argo CD has applied and the Secrets of managed clusters are kept. The files in the shared configuration ' +
+      'repository are kept too, unless --clean-repository removes them: with them the runtime can be installed again. Repeat the command after a failure. With --platform-only the cluster is not changed: use it for ' +
+      'a cluster that does not exist any more.',
     arguments: runtime,
     options: {
       ...kubeOptions,
       yes: flag('-y, --yes', 'Do not ask for confirmation'),
+      cleanRepository: flag(
+        '--clean-repository',
+        'Remove the files of the runtime from the shared configuration repository first',
+      ),
+      runtimeUrl: text(
+        '--runtime-url <url>',
+        'URL of the runtime, for --clean-repository (default: that of its ingress or tunnel)',
+      ),
       platformOnly: flag('--platform-only', 'Remove the runtime from the server only; it must be offline'),
       force: flag('--force', 'Continue without the server, and with --platform-only remove a runtime that is connected'),
       ...helmOptions,
     },
-    examples: ['windlass gitops uninstall prod --yes', 'windlass gitops uninstall prod --platform-only'],
+    examples: [
+      'windlass gitops uninstall prod --yes',
+      'windlass gitops uninstall prod --clean-repository',
+      'windlass gitops uninstall prod --platform-only',
+    ],
     run: async (invocation) => (await import('./uninstall.ts')).uninstallRuntime(invocation),
   }),
   command('gitops validate-values', {

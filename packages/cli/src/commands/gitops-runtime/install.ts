@@ -4,6 +4,7 @@ import { systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import type { Finding } from '@windlass/kube'
 import type { Invocation } from '../../command.ts'
+import { argoServerIn, checkArgoCd, throughCluster } from '../../gitops/argo-cd.ts'
 import { checkAddress, checkCluster, checkKey, checkRegisterUrl, printFindings, requirePassed } from '../../gitops/checks.ts'
 import { requireRuntimeName } from '../../gitops/names.ts'
 import { ensureRuntimeToken } from '../../gitops/runtime-token.ts'
@@ -33,7 +34,12 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   requireSameName(name, { before, given, namespace })
   const access = accessOf(mergeTrees(before ?? {}, given))
   const key = await checkKey(session.client)
-  const findings = [key, ...(await checkCluster(cluster.kube, namespace, access)), ...(await checkAddress(access, settings))]
+  const findings = [
+    key,
+    ...(await checkCluster(cluster.kube, namespace, access)),
+    ...(await checkArgoIn(target, mergeTrees(before ?? {}, given))),
+    ...(await checkAddress(access, settings)),
+  ]
   requirePassed(findings, out)
   await ensureRestrictedNamespace(cluster.kube, namespace)
   const serverUrl = session.clusterUrl ?? session.url
@@ -56,6 +62,10 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   if (isTunnel) await requireOnline(session.client, name)
   out.line(`gitops-runtime/${name} installed`)
   out.note(`Callers reach it at ${access.url ?? url ?? 'the URL of its ingress'}.`)
+}
+
+function checkArgoIn({ cluster: { kube }, namespace }: GitopsTarget, values: Tree): Promise<Finding[]> {
+  return checkArgoCd(kube, { namespace, server: argoServerIn(values), ask: throughCluster(kube) })
 }
 
 /** Installs or upgrades the release. After a failure it prints what the tunnel client wrote last. */
@@ -85,7 +95,9 @@ export async function upgradeRuntime({ args, options, out, settings }: Invocatio
       hint: `Install the runtime with \`windlass gitops install ${name}\`, or name its namespace with --kube-namespace.`,
     })
   requireSameName(name, { before, given, namespace })
-  await installChart(target, mergeTrees(before, given), out)
+  const values = mergeTrees(before, given)
+  requirePassed(await checkArgoIn(target, values), out)
+  await installChart(target, values, out)
   out.line(`gitops-runtime/${name} upgraded`)
 }
 

@@ -1,58 +1,110 @@
 /** The command `gitops uninstall`, in two steps: the server, then the cluster. Each can be repeated. */
-import { fault, type Fault } from '@windlass/kit/faults'
+import { fault, isFault, type Fault } from '@windlass/kit/faults'
 import type { ApiClient } from '@windlass/client'
 import type { Invocation } from '../../command.ts'
+import type { Settings } from '../../config.ts'
+import { CHART, findInstalledChart, removeChartObjects, type InstalledChart } from '../../gitops/installed-chart.ts'
 import { requireRuntimeName } from '../../gitops/names.ts'
-import { keptLines, readState, removeState, type RuntimeState } from '../../gitops/remove-state.ts'
+import {
+  HOOKS,
+  keptLines,
+  readState,
+  removeApplications,
+  removeHook,
+  removeState,
+  type RuntimeState,
+} from '../../gitops/remove-state.ts'
 import { openGitopsTarget, type GitopsTarget, type TargetFlags } from '../../gitops/target.ts'
 import { describeOwner, openTokenStore, TOKEN_SECRET } from '../../gitops/token-secret.ts'
-import { nameIn } from '../../gitops/values.ts'
+import { accessOf, nameIn } from '../../gitops/values.ts'
 import type { Printer } from '../../printer.ts'
 import { UNINSTALL_MS } from '../../runner/helm/helm.ts'
-import { terminalPrompter } from '../../runner/init/prompter.ts'
+import { deletionPrompter, type Prompter } from '../../runner/init/prompter.ts'
 import { valueAt, type Tree } from '../../runner/values/read-values.ts'
 import { isOutage, openSession, orUndefined } from '../../session/session.ts'
+import { foldersOf, removeFiles } from '../gitops-repository/remove-files.ts'
 
 interface UninstallOptions extends TargetFlags {
   readonly yes: boolean
   readonly force: boolean
   readonly platformOnly: boolean
+  readonly cleanRepository: boolean
+  readonly runtimeUrl?: string | undefined
+}
+
+/** What the namespace has of the runtime. */
+interface Found {
+  /** Values of the Helm release; undefined without one. */
+  readonly values: Tree | undefined
+  /** What Argo CD has installed; undefined with a release. */
+  readonly chart: InstalledChart | undefined
+  readonly state: RuntimeState
 }
 
 /** Removes a runtime. Throws `conflict` if the namespace has another one or the token of another installation, or with `--platform-only` while its tunnel is connected. */
 export async function uninstallRuntime({ args, options, out, settings }: Invocation<UninstallOptions>): Promise<void> {
   const name = requireRuntimeName(args[0])
   const { client, url } = openSession(settings)
-  if (options.platformOnly) {
-    if (!options.force) await requireOffline(client, name)
-    await removeFromServer(client, name, out)
-    return
-  }
+  if (options.platformOnly) return removePlatformOnly(client, { name, options, out })
+  const prompter = options.yes ? undefined : deletionPrompter(false, out.stderr)
   await using target = await openGitopsTarget(options, settings)
-  const values = await target.helm.values(target.release)
-  const installed = nameIn(values)
-  if (values !== undefined && installed !== name)
+  const found = await findRuntime(target, name, url)
+  await confirm(target, { name, found, options, prompter, out })
+  if (options.cleanRepository) {
+    const runtimeUrl = options.runtimeUrl ?? found.chart?.url ?? accessOf(found.values ?? {}).url
+    await cleanRepository(client, settings, { name, runtimeUrl, isForced: options.force, out })
+  }
+  await removeFromServer(client, name, out).catch((error: unknown) => {
+    if (!isOutage(error)) throw error
+    if (!options.force) throw unreachable(error, name)
+    out.note(`The server was not reached, so it keeps the runtime: ${error.message}`)
+    out.note(`When it is back, remove it there: windlass gitops uninstall ${name} --platform-only`)
+  })
+  await removeFromCluster(target, { name, found, out })
+}
+
+interface Removal {
+  readonly name: string
+  readonly options: UninstallOptions
+  readonly out: Printer
+}
+
+async function removePlatformOnly(client: ApiClient, { name, options, out }: Removal): Promise<void> {
+  if (options.cleanRepository)
+    throw fault('usage', {
+      message: '--clean-repository needs the runtime, and --platform-only is for one that does not exist any more.',
+      hint: `Remove ${foldersOf(name)} from the repository with git.`,
+    })
+  if (!options.force) await requireOffline(client, name)
+  await removeFromServer(client, name, out)
+}
+
+/** Reads what is there. Throws `conflict` for another runtime, another release, and the token of another installation. */
+async function findRuntime(target: GitopsTarget, name: string, url: string): Promise<Found> {
+  const { cluster, helm, namespace, release } = target
+  const values = await helm.values(release)
+  const chart = values === undefined ? await findInstalledChart(cluster.kube, namespace) : undefined
+  const installed = nameIn(values) ?? chart?.runtime
+  if ((values !== undefined || chart !== undefined) && installed !== name)
     throw fault('conflict', {
-      message: `The namespace ${target.namespace} has the GitOps runtime "${installed ?? 'without a name'}".`,
+      message: `The namespace ${namespace} has the GitOps runtime "${installed ?? 'without a name'}".`,
       hint: 'Name the namespace of the runtime with --kube-namespace.',
     })
-  const state = await readState(target.cluster.kube, {
-    store: openTokenStore(target.cluster.kube, target.namespace),
-    namespace: target.namespace,
+  if (chart?.release !== undefined)
+    throw fault('conflict', {
+      message: `The GitOps runtime "${name}" is in the Helm release "${chart.release}" of the namespace ${namespace}. Nothing was deleted.`,
+      hint: `Remove that with \`helm uninstall ${chart.release} --namespace ${namespace}\`, then run this command again for what it leaves.`,
+    })
+  const state = await readState(cluster.kube, {
+    store: openTokenStore(cluster.kube, namespace),
+    namespace,
     runtime: name,
-    servers: [url, ...serverIn(values)],
-    hasRelease: values !== undefined,
+    servers: [url, ...serverIn(values), ...(chart?.server === undefined ? [] : [chart.server])],
+    hasRelease: values !== undefined || chart !== undefined,
   })
-  if (values === undefined && state.stored !== undefined && !state.isOwn) throw notHere(name, target, state)
-  await confirm(target, { name, state, isConfirmed: options.yes, out })
-  await removeFromServer(client, name, out).catch((error: unknown) => {
-    if (!options.force || !isOutage(error)) throw error
-    out.note(`The server was not reached, so it keeps the runtime: ${error.message}`)
-  })
-  out.note(`Removing the release ${target.release.name} from ${target.namespace} (up to ${UNINSTALL_MS / 60_000} min)`)
-  const isRemoved = await target.helm.uninstall(target.release)
-  out.line(`release/${target.release.name} ${isRemoved ? 'deleted' : 'was already deleted'}`)
-  await removeState(target.cluster.kube, target.namespace, state, out)
+  const isNothing = values === undefined && chart === undefined
+  if (isNothing && state.stored !== undefined && !state.isOwn) throw notHere(name, target, state)
+  return { values, chart, state }
 }
 
 /** Returns the URL of the server that the values of a release name. */
@@ -72,32 +124,90 @@ function notHere(name: string, { namespace, release }: GitopsTarget, { stored }:
 
 interface Confirmation {
   readonly name: string
-  readonly state: RuntimeState
-  /** True if the user has confirmed with an option. */
-  readonly isConfirmed: boolean
+  readonly found: Found
+  readonly options: UninstallOptions
+  /** Undefined if the user has confirmed with an option. */
+  readonly prompter: Prompter | undefined
   readonly out: Printer
 }
 
 async function confirm({ namespace, cluster, release }: GitopsTarget, confirmation: Confirmation): Promise<void> {
-  const { name, state, isConfirmed, out } = confirmation
+  const { name, found, options, prompter, out } = confirmation
+  const { state, chart } = found
+  const what = chart === undefined ? `the Helm release ${release.name}` : 'the objects that Argo CD has installed'
   const lines = [
     'The following is deleted:',
     `  GitOps runtime ${name} with its tokens`,
-    `  the Helm release ${release.name} in ${namespace} of ${cluster.context}`,
-    ...(state.isOwn ? ['  integrations, and the Git tokens of users'] : []),
-    `The following is kept: the namespace ${namespace}, Argo CD and its applications.`,
+    `  ${what} in ${namespace} of ${cluster.context}`,
+    ...(state.isOwn
+      ? [
+          '  integrations, and the Git tokens of users',
+          '  the applications of the runtime itself, without what they have applied',
+        ]
+      : []),
+    ...(options.cleanRepository ? [`  ${foldersOf(name)} in the shared configuration repository`] : []),
+    `The following is kept: the namespace ${namespace}, Argo CD, and the applications of users${options.cleanRepository ? '' : '; the files in the shared configuration repository'}.`,
   ]
   for (const line of lines) out.note(line)
   // With --yes the same lines follow at the end.
-  if (isConfirmed) return
+  if (prompter === undefined) return
   for (const line of keptLines(namespace, state)) out.note(line)
-  if (process.stdin.isTTY !== true || !out.stderr.isTTY)
-    throw fault('usage', {
-      message: 'Cannot ask for confirmation without a terminal.',
-      hint: 'Add --yes to delete without confirmation.',
-    })
-  if (!(await terminalPrompter().confirm('Delete all of this?', false)))
+  if (!(await prompter.confirm('Delete all of this?', false)))
     throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --yes.' })
+}
+
+interface Cleaning {
+  readonly name: string
+  readonly runtimeUrl: string | undefined
+  readonly isForced: boolean
+  readonly out: Printer
+}
+
+/** Removes the files of the runtime, which its app-proxy does while the server knows it. Throws if it cannot, before anything else is deleted, unless it is forced. */
+async function cleanRepository(
+  client: ApiClient,
+  settings: Settings,
+  { name, runtimeUrl, isForced, out }: Cleaning,
+): Promise<void> {
+  const byHand = `remove ${foldersOf(name)} from it with git`
+  try {
+    const { sharedRepository } = await client.gitopsSettings.get()
+    if (sharedRepository === undefined) return out.note('The account has no shared configuration repository to clean.')
+    // An earlier call has removed the runtime from the server, so nothing reaches its app-proxy any more.
+    if ((await orUndefined(client.tunnels.get(name))) === undefined)
+      return out.note(`The server does not know the runtime any more. If ${sharedRepository} has its files, ${byHand}.`)
+    return await removeFiles(settings, { runtime: name, url: runtimeUrl, out })
+  } catch (error) {
+    if (!isFault(error)) throw error
+    if (isForced) return out.note(`The shared configuration repository was not changed: ${error.message} To clean it, ${byHand}.`)
+    throw fault(
+      error.code,
+      {
+        ...error.details,
+        message: `The shared configuration repository was not changed, and nothing was deleted. ${error.message}`,
+        hint: `${error.hint} Or leave out --clean-repository, and ${byHand}.`,
+      },
+      error,
+    )
+  }
+}
+
+async function removeFromCluster(
+  { cluster: { kube }, helm, namespace, release }: GitopsTarget,
+  { name, found, out }: { readonly name: string; readonly found: Found; readonly out: Printer },
+): Promise<void> {
+  const { chart, state } = found
+  await removeApplications(kube, { namespace, runtime: name }, state, out)
+  if (chart === undefined) {
+    out.note(`Removing the release ${release.name} from ${namespace} (up to ${UNINSTALL_MS / 60_000} min)`)
+    const isRemoved = await helm.uninstall(release)
+    out.line(`release/${release.name} ${isRemoved ? 'deleted' : 'was already deleted'}`)
+  } else {
+    await removeChartObjects(kube, namespace)
+    out.line(`chart/${CHART} deleted`)
+  }
+  await removeHook(kube, namespace, HOOKS.remove)
+  await removeState(kube, namespace, state, out)
 }
 
 async function requireOffline(client: ApiClient, name: string): Promise<void> {
@@ -112,4 +222,16 @@ async function requireOffline(client: ApiClient, name: string): Promise<void> {
 async function removeFromServer(client: ApiClient, name: string, out: Printer): Promise<void> {
   const isRemoved = await orUndefined(client.gitopsRuntimes.delete(name).then(() => true))
   out.line(`gitops-runtime/${name} ${isRemoved === true ? 'deleted' : 'was already deleted'}`)
+}
+
+function unreachable(error: Fault, name: string): Fault {
+  return fault(
+    error.code,
+    {
+      ...error.details,
+      message: `Nothing was deleted from the cluster. ${error.message}`,
+      hint: `${error.hint} To remove the runtime from its cluster only, add --force; the server keeps it until \`windlass gitops uninstall ${name} --platform-only\`.`,
+    },
+    error,
+  )
 }

@@ -1,5 +1,6 @@
 /** Settings of the hooks of the chart windlass-gitops-runtime, from `WINDLASS_GITOPS_HOOK_*`. The API key is read only from a file. */
 import { readConfig } from '@windlass/kit'
+import { Port } from '@windlass/kit/settings'
 import { GitopsRuntimeName, HttpUrl, Id } from '@windlass/protocol'
 import { z } from 'zod'
 
@@ -11,6 +12,14 @@ export const GitopsHookConfig = z.object({
   SECRET: z.string().min(1).describe('Name of the Secret with the token of the runtime.'),
   TUNNEL: z.stringbool().default(false).describe('Whether the runtime is reached through a tunnel.'),
   URL: HttpUrl.optional().describe('URL of the Ingress, which must answer before the installation; not checked if absent.'),
+  ARGO_CD_LABELS: z.string().optional().describe('Labels of the Service of Argo CD; its version is not checked if absent.'),
+  ARGO_CD_SERVICE: z
+    .string()
+    .optional()
+    .describe('Name of that Service, if the values name it; otherwise it is found by its labels.'),
+  ARGO_CD_PORT: Port.optional().describe('Port of that Service.'),
+  ARGO_CD_PROTOCOL: z.enum(['http', 'https']).optional().describe('Protocol of that Service.'),
+  ARGO_CD_ROOT_PATH: z.string().optional().describe('Root path of the server of Argo CD.'),
   RECOVER: z.stringbool().default(false).describe('Whether an existing runtime that is offline is taken over.'),
 })
 export type GitopsHookConfig = z.output<typeof GitopsHookConfig>

@@ -6,7 +6,7 @@ import type { ApiClient } from '@windlass/client'
 import { isFault } from '@windlass/kit/faults'
 import type { Kube } from '@windlass/kube'
 import type { Settings } from '../../config.ts'
-import { readState, removeState, type RuntimeState } from '../../gitops/remove-state.ts'
+import { readState, removeApplications, removeState, type RuntimeState } from '../../gitops/remove-state.ts'
 import { accessWith } from '../../gitops/runtime-token.ts'
 import { openTokenStore } from '../../gitops/token-secret.ts'
 import type { Printer } from '../../printer.ts'
@@ -37,6 +37,7 @@ export async function deleteGitopsRuntime(
       `The server keeps the runtime ${runtime}: ${why}. Remove it with \`windlass gitops uninstall ${runtime} --platform-only\` ` +
         'if no other cluster has it.',
     )
+  await removeApplications(kube, { namespace, runtime }, state, out)
   await removeState(kube, namespace, state, out)
 }
 

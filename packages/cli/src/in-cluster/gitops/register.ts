@@ -4,6 +4,7 @@
  */
 import { fault } from '@windlass/kit/faults'
 import type { Settings } from '../../config.ts'
+import { checkArgoCd, fromPod, type ArgoServer } from '../../gitops/argo-cd.ts'
 import { checkAddress, checkKey, requirePassed } from '../../gitops/checks.ts'
 import { ensureRuntimeToken } from '../../gitops/runtime-token.ts'
 import { foreignToken, isOwnToken, openTokenStore } from '../../gitops/token-secret.ts'
@@ -11,7 +12,7 @@ import type { Printer } from '../../printer.ts'
 import { openRetryingClient } from '../../session/session.ts'
 import { readSecretFile } from '../config.ts'
 import { openOwnCluster, retryUnreachable } from '../context.ts'
-import { gitopsHookConfig } from './config.ts'
+import { gitopsHookConfig, type GitopsHookConfig } from './config.ts'
 
 /** Throws `config-invalid` without an API key, or if a check fails, and `conflict` for a name or a Secret that another installation uses. */
 export async function registerGitopsRuntime(settings: Settings, out: Printer): Promise<void> {
@@ -32,7 +33,9 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
   const client = openRetryingClient({ url: server, token, caFile: settings.caFile })
   const { URL: url } = config
   const address = { kind: 'ingress', url, isChecked: url !== undefined } as const
-  requirePassed([await checkKey(client), ...(await checkAddress(address, settings))], out)
+  const argo = { namespace: kube.namespace, server: argoServerOf(config), ask: fromPod() }
+  const findings = [await checkKey(client), ...(await checkArgoCd(kube, argo)), ...(await checkAddress(address, settings))]
+  requirePassed(findings, out)
   const { isNew, replaced } = await retryUnreachable(() =>
     ensureRuntimeToken({
       client,
@@ -47,4 +50,11 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
   out.note(`runtime ${runtime}: ${isNew ? 'registered' : 'known'}`)
   if (replaced !== undefined) out.note(`The Secret ${replaced} has the token of the other installation.`)
   return undefined
+}
+
+/** Undefined if the values switch the check off. */
+function argoServerOf(config: GitopsHookConfig): ArgoServer | undefined {
+  const { ARGO_CD_LABELS: labels, ARGO_CD_SERVICE: service, ARGO_CD_PORT: port, ARGO_CD_PROTOCOL: protocol } = config
+  if (labels === undefined) return undefined
+  return { labels, service, port, protocol, rootPath: config.ARGO_CD_ROOT_PATH }
 }
