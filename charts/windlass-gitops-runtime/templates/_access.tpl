@@ -55,6 +55,11 @@
 {{- with dig "argo-cd" "server" "auth" "type" "" (default dict $global.integrations) }}
 {{- if not (has . (list "password" "token")) }}{{ fail (printf "global.integrations.argo-cd.server.auth.type is %q, but must be password or token" .) }}{{ end -}}
 {{- end -}}
+{{- $argo := include "gitops.argoServer" . | fromJson -}}
+{{- if not (has $argo.protocol (list "http" "https")) }}{{ fail (printf "global.integrations.argo-cd.server.protocol is %q, but must be http or https" $argo.protocol) }}{{ end -}}
+{{- range ternary (index .Values "internal-router").webhookNamespaces list $runtime.singleNamespace -}}
+{{- if ne . $.Release.Namespace }}{{ fail (printf "internal-router.webhookNamespaces has %s, but global.runtime.singleNamespace limits the runtime to %s: remove one of them" . $.Release.Namespace) }}{{ end -}}
+{{- end -}}
 {{- range $part := include "gitops.foreignParts" . | fromJsonArray }}
 {{- $value := get $.Values $part }}
 {{- if and (kindIs "map" $value) (eq (toString (get $value "enabled")) "true") }}{{ fail (printf "%s.enabled is true, but this chart does not install it: install it with its own chart, and remove the value" $part) }}{{ end -}}

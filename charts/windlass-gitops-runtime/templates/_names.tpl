@@ -105,7 +105,7 @@ imagePullSecrets:
 {{- end -}}
 {{- end -}}
 
-{{/* Fields of every pod: dict root, grace (seconds). */}}
+{{/* Fields of every pod: dict root, grace (seconds), and component and values of several pods, which are spread over nodes. */}}
 {{- define "gitops.podFields" -}}
 enableServiceLinks: false
 terminationGracePeriodSeconds: {{ .grace }}
@@ -124,6 +124,14 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .root.Values.global.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if and .values (gt (int (default dict .values).replicaCount) 1) }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "gitops.selectorLabels" . | nindent 8 }}
 {{- end }}
 {{- end -}}
 

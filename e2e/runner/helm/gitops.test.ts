@@ -1,13 +1,17 @@
 /** The chart of a GitOps runtime: what it renders and refuses, and which rights its pods have. */
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
+import { ARGO_SERVER_LABELS } from '../../../packages/cli/src/gitops/argo-cd.ts'
 import { neededRights } from '../../../packages/cli/src/gitops/checks.ts'
 import { accessOf, domainOf, factValues } from '../../../packages/cli/src/gitops/values.ts'
 import { VERSION } from '../../../packages/plan/src/version.ts'
 import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
+import { startRegistry } from '../../support/registry.ts'
 import { env, kinds, one, pod, pods, unrestricted } from './render.ts'
 import { rightsOf, toText } from './rights.ts'
 
@@ -30,6 +34,7 @@ const render = (name: (typeof CASES)[number], ...values: object[]): Promise<Rend
   helm.template('windlass-gitops-runtime', valuesOf(name), ...values)
 const refusal = (name: (typeof CASES)[number], ...values: object[]): Promise<string> =>
   render(name, ...values).then(() => 'rendered', String)
+const runtime = (values: object): object => ({ global: { runtime: values } })
 const annotationsOf = ({ metadata }: Rendered): Record<string, string> =>
   z.record(z.string(), z.string()).default({}).parse(metadata['annotations'])
 
@@ -61,6 +66,124 @@ test.each(CASES)(
     }
   },
 )
+
+test('all objects are in the namespace of the release, so that a cluster can have several runtimes (O076)', async () => {
+  for (const name of CASES)
+    for (const { kind, metadata } of await render(name))
+      expect([kind, metadata.name, metadata['namespace']]).toEqual([kind, metadata.name, 'codefresh'])
+  const limited = await render('tunnel', runtime({ singleNamespace: true }))
+  expect(env(pod(limited, 'Deployment', 'cap-app-proxy'))).toMatchObject({ WINDLASS_APP_PROXY_SINGLE_NAMESPACE: 'true' })
+  expect(one(limited, 'ConfigMap')).toMatchObject({ data: { singleNamespace: 'true' } })
+})
+
+/** Returns the texts of a key anywhere below a value. */
+function textsOf(key: string, value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => textsOf(key, item))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === key && typeof inner === 'string' ? [inner] : textsOf(key, inner),
+  )
+}
+
+test('with a registry of your own all images and the chart come from it, with every option on (O081)', async () => {
+  await using registry = await startRegistry()
+  const mirror = `${registry.domain}/mirror`
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-chart-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const version = '9.8.7'
+  const source = join(root, 'charts/windlass-gitops-runtime')
+  await helm.run('package', source, '--version', version, '--destination', folder)
+  const archive = join(folder, `windlass-gitops-runtime-${version}.tgz`)
+  await helm.run('push', archive, `oci://${registry.domain}/charts`, '--plain-http')
+  const secret = { name: 'pull', key: 'k' }
+  const all = {
+    global: {
+      imageRegistry: mirror,
+      imagePullSecrets: ['pull'],
+      integrations: { 'argo-cd': { server: { caSecretKeyRef: secret } } },
+    },
+    'app-proxy': { image: { registry: 'quay.io', tag: 'x' }, forgeCaSecretKeyRef: secret },
+    'internal-router': { image: { registry: 'docker.io' } },
+    'tunnel-client': { image: { registry: 'ghcr.io', repository: 'windlass/other' } },
+  }
+  const chart = `oci://${registry.domain}/charts/windlass-gitops-runtime`
+  for (const name of CASES) {
+    const files = await Promise.all([valuesOf(name), all].map((values) => helm.values(values)))
+    const given = [join(source, 'values-ha.yaml'), ...files].flatMap((file) => ['--values', file])
+    const text = await helm.run('template', 'runtime', chart, '--version', version, '--plain-http', '--namespace', 'x', ...given)
+    const objects = parseAllDocuments(text).map((document): unknown => document.toJS())
+    const images = textsOf('image', objects)
+    expect(images.length).toBeGreaterThan(1)
+    for (const image of images) expect(image).toMatch(new RegExp(`^${mirror}/windlass/(?:windlass|other):`))
+    // No other registry is named anywhere.
+    expect(text).not.toMatch(/(?:quay|docker|ghcr|gcr|registry\.k8s)\.io|ecr\.aws|oci:\/\//)
+    expect(text).toContain(`windlass-gitops-runtime-${version}`)
+  }
+})
+
+test('several pods are spread over nodes, roll without a gap, and one tunnel client waits for the place of the other (O077)', async () => {
+  const ha = z
+    .record(z.string(), z.unknown())
+    .parse(parse(readFileSync(join(root, 'charts/windlass-gitops-runtime/values-ha.yaml'), 'utf8')))
+  for (const [name, parts] of [
+    ['tunnel', ['cap-app-proxy', 'codefresh-tunnel-client']],
+    ['ingress', ['cap-app-proxy', 'internal-router']],
+  ] as const) {
+    const objects = await render(name, ha)
+    for (const part of parts) {
+      const matchLabels = { 'app.kubernetes.io/name': part, 'app.kubernetes.io/instance': 'cf-runtime' }
+      expect(one(objects, 'Deployment', part)['spec']).toMatchObject({
+        replicas: 2,
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0 } },
+        template: {
+          spec: { topologySpreadConstraints: [{ whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels } }] },
+        },
+      })
+      expect(one(objects, 'PodDisruptionBudget', part)['spec']).toMatchObject({ minAvailable: '50%', selector: { matchLabels } })
+    }
+  }
+  expect(env(pod(await render('tunnel', ha), 'Deployment', 'codefresh-tunnel-client'))).toMatchObject({
+    WINDLASS_TUNNEL_STANDBY: 'true',
+  })
+})
+
+test('the server of Argo CD has the name, the port, the root path and the certificate of the values (O075)', async () => {
+  const argo = (server: object): object => ({
+    global: {
+      integrations: { 'argo-cd': { server: { auth: { type: 'token', tokenSecretKeyRef: { name: 'argo' } }, ...server } } },
+    },
+  })
+  const urlOf = async (server: object): Promise<unknown> =>
+    env(pod(await render('tunnel', argo(server)), 'Deployment', 'cap-app-proxy'))['WINDLASS_APP_PROXY_ARGO_CD_URL']
+  expect(await urlOf({})).toBe('http://argocd-server:80')
+  expect(await urlOf({ svc: 'cd', port: 8080, rootpath: 'argo-cd/' })).toBe('http://cd:8080/argo-cd')
+  expect(await urlOf({ port: 443, rootpath: '/cd' })).toBe('https://argocd-server:443/cd')
+  const secured = await render('ingress', argo({ protocol: 'https', caSecretKeyRef: { name: 'argocd-secret', key: 'tls.crt' } }))
+  const spec = pod(secured, 'Deployment', 'cap-app-proxy')
+  expect(env(spec)).toMatchObject({
+    WINDLASS_APP_PROXY_ARGO_CD_URL: 'https://argocd-server:443',
+    WINDLASS_APP_PROXY_ARGO_CD_CA_PATH: '/etc/windlass/argo-cd-ca/ca.crt',
+  })
+  expect(spec.volumes).toContainEqual({
+    name: 'argo-cd-ca',
+    secret: { secretName: 'argocd-secret', items: [{ key: 'tls.crt', path: 'ca.crt' }] },
+  })
+  const hook = (objects: Rendered[]): Record<string, unknown> => env(pod(objects, 'Job', 'validate-values'))
+  expect(hook(secured)).toMatchObject({
+    WINDLASS_GITOPS_HOOK_ARGO_CD_SERVICE: 'argocd-server',
+    WINDLASS_GITOPS_HOOK_ARGO_CD_PORT: '443',
+    WINDLASS_GITOPS_HOOK_ARGO_CD_PROTOCOL: 'https',
+    WINDLASS_GITOPS_HOOK_ARGO_CD_ROOT_PATH: '',
+  })
+  // Without a name it is found by its labels, as the command finds it.
+  const found = hook(await render('ingress'))
+  expect([found['WINDLASS_GITOPS_HOOK_ARGO_CD_LABELS'], found['WINDLASS_GITOPS_HOOK_ARGO_CD_SERVICE']]).toEqual([
+    ARGO_SERVER_LABELS,
+    undefined,
+  ])
+  const unchecked = hook(await render('ingress', { installer: { argoCdVersionCheck: { enabled: false } } }))
+  expect(Object.keys(unchecked).filter((name) => name.includes('ARGO_CD'))).toEqual([])
+})
 
 test('in a tunnel nothing listens for other pods, and no object leads into the cluster', async () => {
   const objects = await render('tunnel')
@@ -103,8 +226,6 @@ test('the app-proxy has the rights of its package and no other pod has any; cred
   ).toContain('reserved for the token of the runtime')
 })
 
-const runtime = (values: object): object => ({ global: { runtime: values } })
-
 test.each([
   { why: 'no name', values: runtime({ name: '' }), says: 'global.runtime.name is required' },
   { why: 'a name that is not a label', values: runtime({ name: 'Prod_1' }), says: 'at most 38 lower-case letters' },
@@ -141,6 +262,16 @@ test.each([
     why: 'an unknown way to sign in',
     values: { global: { integrations: { 'argo-cd': { server: { auth: { type: 'sso' } } } } } },
     says: 'must be password or token',
+  },
+  {
+    why: 'an unknown protocol of Argo CD',
+    values: { global: { integrations: { 'argo-cd': { server: { protocol: 'grpc' } } } } },
+    says: 'must be http or https',
+  },
+  {
+    why: 'webhooks of other namespaces in a runtime of one namespace',
+    values: { ...runtime({ singleNamespace: true }), 'internal-router': { webhookNamespaces: ['codefresh', 'other'] } },
+    says: 'global.runtime.singleNamespace limits the runtime to codefresh',
   },
   { why: 'an unknown key', values: { 'tunel-client': {} }, says: "additional properties 'tunel-client' not allowed" },
 ])('refuses $why (O002)', async ({ values, says }) => {

@@ -2,6 +2,8 @@
 {{- define "gitops.hookPod" -}}
 {{- $global := .root.Values.global -}}
 {{- $ca := .ca | fromJson -}}
+{{- $extra := include "gitops.hookEnv" .root -}}
+{{- if eq .command "register-gitops-runtime" }}{{ $extra = printf "%s%s" $extra (include "gitops.argoHookEnv" .root) }}{{ end -}}
 metadata:
   labels: {{- include "gitops.labels" . | nindent 4 }}
 spec:
@@ -13,7 +15,7 @@ spec:
       {{- include "gitops.containerFields" (dict "root" .root "image" dict) | nindent 6 }}
       command: [node, dist/windlass.js, in-cluster, {{ .command }}]
       env:
-        {{- include "gitops.env" (dict "root" .root "env" dict "extra" (include "gitops.hookEnv" .root)) | nindent 8 }}
+        {{- include "gitops.env" (dict "root" .root "env" dict "extra" $extra) | nindent 8 }}
       volumeMounts:
         - { name: tmp, mountPath: /tmp }
         - { name: user-token, mountPath: /etc/windlass/user, readOnly: true }
