@@ -9,6 +9,8 @@ const POD = 'argocd'
 /** The definitions of Argo CD are of the whole cluster: the last one who uses them removes them. */
 const DEFINITIONS = ['applications.argoproj.io', 'appprojects.argoproj.io']
 const API_PORT = 8080
+/** Its API server is below a path, as behind an ingress that other services share. */
+const ROOT_PATH = '/argo-cd'
 /** Account whose token an app-proxy has, with the rights that its documentation names. */
 const ACCOUNT = 'windlass'
 const POLICY = [
@@ -20,7 +22,7 @@ const POLICY = [
 /** Where an Argo CD is. Data, so that it can be handed to other processes. */
 export interface ArgoCdPlace {
   readonly namespace: string
-  /** Base URL of the API server. */
+  /** Base URL of the API server, with its root path. The Service `argocd-server` leads to it too. */
   readonly url: string
   /** Token of an account that may read applications and their logs, and delete their objects. */
   readonly token: string
@@ -76,7 +78,7 @@ export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Pro
   const found = await cluster.kube.find({ kind: 'Pod', namespace, name: POD })
   // Kubernetes writes it.
   const status = found?.['status'] as { podIP?: string } | undefined
-  const url = `http://${status?.podIP}:${API_PORT}`
+  const url = `http://${status?.podIP}:${API_PORT}${ROOT_PATH}`
   const password = await cluster.kubectl(
     '--namespace',
     namespace,
@@ -144,6 +146,14 @@ function objects({ namespace, targets, account }: ArgoCdOptions & { readonly acc
     },
     configMap('argocd-cm', { [`accounts.${ACCOUNT}`]: 'apiKey', 'timeout.reconciliation': '0s' }),
     configMap('argocd-rbac-cm', { 'policy.csv': POLICY }),
+    // As installations have it, for those who look for the options of the API server.
+    configMap('argocd-cmd-params-cm', { 'server.insecure': 'true', 'server.rootpath': ROOT_PATH }),
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: metadata('argocd-server', { 'app.kubernetes.io/component': 'server' }),
+      spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: API_PORT }] },
+    },
     { apiVersion: 'v1', kind: 'Secret', metadata: metadata('argocd-secret') },
     {
       apiVersion: 'v1',
@@ -182,7 +192,7 @@ function pod({ namespace, runtimes }: ArgoCdOptions, image: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: POD, namespace },
+    metadata: { name: POD, namespace, labels: { 'app.kubernetes.io/part-of': 'argocd' } },
     spec: {
       serviceAccountName: 'argocd',
       terminationGracePeriodSeconds: 0,
@@ -215,6 +225,8 @@ function pod({ namespace, runtimes }: ArgoCdOptions, image: string): object {
             ...repositories,
             '--repo-server-plaintext',
             '--insecure',
+            '--rootpath',
+            ROOT_PATH,
             '--port',
             String(API_PORT),
           ],

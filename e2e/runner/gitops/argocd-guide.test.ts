@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (scene === undefined) return
   const { kubectl } = scene.cluster
-  await scene.windlass('gitops', 'uninstall', 'prod', '--kube-namespace', argo.namespace)
+  await scene.windlass('gitops', 'uninstall', 'prod', '--yes', '--kube-namespace', argo.namespace)
   await clearRuntime(scene.cluster, argo.namespace)
   const kinds = 'deployment,role,rolebinding,serviceaccount'
   await kubectl('--namespace', argo.namespace, 'delete', kinds, 'windlass-reporter', '--ignore-not-found')

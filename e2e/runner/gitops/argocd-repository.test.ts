@@ -6,6 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { argoServerIn, checkArgoCd, fromPod, throughCluster } from '../../../packages/cli/src/gitops/argo-cd.ts'
+import { openTokenStore } from '../../../packages/cli/src/gitops/token-secret.ts'
 import { openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { startRegistry } from '../../support/registry.ts'
@@ -42,6 +44,36 @@ test('a runtime applies the repository: the application of its folder and that o
   expect(await at.windlass('gitops app list prod')).toMatch(
     /^in-cluster +default +healthy +synced .*\nprod-isc +default +healthy +synced /m,
   )
+})
+
+test('the version of Argo CD is found at its Service below its root path, from a pod and through the API server, and a wrong place is said (O075)', async () => {
+  const { kube } = at.cluster
+  const { prod: namespace, staging } = at.namespaces
+  const check = (values: object, ask = throughCluster(kube), place = namespace): ReturnType<typeof checkArgoCd> =>
+    checkArgoCd(kube, { namespace: place, server: argoServerIn({ ...values }), ask })
+  const server = (given: object): object => ({ global: { integrations: { 'argo-cd': { server: given } } } })
+  const passed = { status: 'pass', message: expect.stringMatching(/^Argo CD v3\.\d+\.\d+\S* at argocd-server:80\/argo-cd$/) }
+  for (const ask of [fromPod(), throughCluster(kube)])
+    for (const values of [{}, server({ svc: 'argocd-server', rootpath: 'argo-cd/' })])
+      expect(await check(values, ask)).toMatchObject([passed])
+  for (const ask of [fromPod(), throughCluster(kube)])
+    expect(await check(server({ svc: 'argocd-server', rootpath: '/argo' }), ask)).toMatchObject([
+      {
+        status: 'fail',
+        message: expect.stringContaining('at argocd-server:80/argo is not known'),
+        hint: expect.stringContaining('rootpath'),
+      },
+    ])
+  // The second runtime has none in its namespace, and may name that of another one.
+  expect(await check({}, throughCluster(kube), staging)).toMatchObject([
+    {
+      status: 'warn',
+      message: `The namespace ${staging} has no server of Argo CD.`,
+      hint: expect.stringContaining('3.0 or later'),
+    },
+  ])
+  const other = server({ svc: `argocd-server.${namespace}`, rootpath: '/argo-cd' })
+  expect(await check(other, throughCluster(kube), staging)).toMatchObject([passed])
 })
 
 test('a managed cluster is taken by Argo CD: its application is synced with the credentials of the Secret (O054)', async () => {
@@ -160,4 +192,83 @@ test('Argo CD installs the chart of the runtime, and another version of it is a 
   // A rollback is the earlier version.
   await at.windlass('gitops chart set prod --version 1.2.3')
   await synced('1.2.3')
+})
+
+/** What users have: an application, and what a Git source has applied. */
+const SHOP = `apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: shop
+spec:
+  project: default
+  source: { repoURL: 'https://git.example.com/acme/shop.git', path: ., targetRevision: main }
+  destination: { server: 'https://kubernetes.default.svc', namespace: shop }
+`
+const shownState = async (): Promise<string[]> => [
+  await at.windlass('gitops git-source list prod'),
+  await at.windlass('gitops cluster list prod'),
+  await at.windlass('gitops chart get prod'),
+]
+
+test('a runtime that is removed by accident comes back from the repository with the same Git sources, clusters and settings (O085)', async () => {
+  const { cluster, namespaces, kubeconfig } = at
+  const namespace = namespaces.prod
+  const addCluster = `gitops cluster add prod --context Staging/EU --kubeconfig ${kubeconfig}`
+  await at.write('apps', 'prod/shop.yaml', SHOP)
+  await at.windlass(
+    `gitops git-source create prod apps --git-src-repo ${at.forge.url}/mira/apps.git/prod?ref=main --exclude extra.yaml`,
+  )
+  await at.windlass(addCluster)
+  await expect.poll(applications, patience).toEqual(['apps', 'in-cluster', 'prod', 'prod-isc', 'shop', 'staging-eu'])
+  await at.until('prod', 'in-cluster', isSynced)
+  const before = await shownState()
+  const removed = await at.notes(`gitops uninstall prod --yes --kube-namespace ${namespace}`)
+  expect(removed).toContain('application/prod-isc deleted; its objects stay\napplication/in-cluster deleted; its objects stay\n')
+  expect(removed).toContain('Kept: the Secrets with credentials of managed clusters, which Argo CD uses: cluster-staging-eu.')
+  // What the Git source has applied is that of users.
+  expect(await applications()).toEqual(['shop'])
+  expect((await arrived('settings')).prod).toEqual(['settings'])
+  const chart = ['--selector', `app.kubernetes.io/part-of=${CHART}`, '--output', 'name']
+  const kinds = 'deployments,services,serviceaccounts,roles,rolebindings,networkpolicies,configmaps'
+  expect(await cluster.kubectl('--namespace', namespace, 'get', kinds, ...chart)).toBe('')
+  await cluster.kubectl('--namespace', namespace, 'delete', 'secrets', '--selector', 'windlass.io/managed-cluster')
+  await at.reinstall('prod')
+  const set = await at.notes('gitops config set prod')
+  expect(set).toContain(', with products and promotions\n')
+  expect(set).toContain(
+    'Add the credentials of staging-eu again: windlass gitops cluster add prod --name staging-eu --context CONTEXT',
+  )
+  await at.applyRepository('prod')
+  expect(await at.windlass(addCluster)).toBe('cluster/staging-eu unchanged\n')
+  await expect.poll(applications, patience).toEqual(['apps', 'in-cluster', 'prod', 'prod-isc', 'shop', 'staging-eu'])
+  for (const name of ['in-cluster', 'apps', 'staging-eu']) await at.until('prod', name, isSynced)
+  expect(await shownState()).toEqual(before)
+})
+
+test('an uninstall that cleans the repository leaves the applications of users and the other runtime, and can be repeated (O076, O078)', async () => {
+  const { cluster, namespaces } = at
+  const namespace = namespaces.prod
+  const ofStaging = (): Promise<string[]> => cluster.names({ kind: 'Application', namespace: namespaces.staging })
+  const others = await ofStaging()
+  expect(others).toEqual(['in-cluster', 'staging-isc'])
+  // Two runtimes do not see each other, and the account of one may not read the namespace of the other.
+  expect(await at.windlass('gitops app list staging')).not.toMatch(/^(?:prod-isc|shop|apps) /m)
+  expect(await at.windlass('gitops cluster list staging')).not.toContain('staging-eu')
+  await expect(at.accounts.staging.list({ kind: 'Secret', namespace })).rejects.toMatchObject({ code: 'cluster-refused' })
+  const owner = { runtime: 'prod', server: at.serverUrl }
+  await openTokenStore(cluster.kube, namespace).write({ token: 'token', iv: 'the random text of this test', owner })
+  const line = `gitops uninstall prod --yes --clean-repository --kube-namespace ${namespace}`
+  expect(await at.windlass(line)).toMatch(
+    /^gitops-runtime\/prod removed from the repository\ngitops-runtime\/prod deleted\n(?:release\/windlass-gitops-runtime was already|chart\/windlass-gitops-runtime) deleted\n/,
+  )
+  expect(await applications()).toEqual(['shop'])
+  expect((await arrived('settings')).prod).toEqual(['settings'])
+  const left = await cluster.names({ kind: 'Secret', namespace, labels: 'io.codefresh.integration-type' })
+  expect([left, await cluster.kube.find({ kind: 'Secret', namespace, name: 'codefresh-token' })]).toEqual([[], undefined])
+  const files = await at.files('gitops')
+  expect(files.filter((path) => /(?:^|\/)prod\//.test(path))).toEqual([])
+  expect(files).toEqual(expect.arrayContaining(['runtimes/staging/in-cluster.yaml', 'resources/runtimes/staging/d.yaml']))
+  expect(await ofStaging()).toEqual(others)
+  expect(await at.notes(line)).toContain('The server does not know the runtime any more.')
+  expect(await applications()).toEqual(['shop'])
 })

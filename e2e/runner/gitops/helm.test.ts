@@ -116,7 +116,13 @@ test('with an Ingress the tunnel client is gone, and the router serves its paths
   expect(await ask('/api/healthz')).toBe(404)
 })
 
-test('helm uninstall removes the runtime from the server, and the token from the namespace', async () => {
+test('helm uninstall removes the runtime from the server, and the token from the namespace (O078)', async () => {
+  // The command leaves a release with another name to Helm.
+  const elsewhere = await scene.windlass('gitops', 'uninstall', 'prod', '--kube-namespace', NAMESPACE, '--yes')
+  expect([elsewhere.code, elsewhere.stderr]).toEqual([
+    1,
+    expect.stringContaining(`helm uninstall ${RELEASE} --namespace ${NAMESPACE}`),
+  ])
   await scene.helm.run('uninstall', RELEASE, '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
   expect((await scene.client.tunnels.list()).items).toEqual([])
   const left = await kubectl('get', 'secrets,roles,serviceaccounts,jobs', '--output', 'name')

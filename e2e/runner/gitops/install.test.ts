@@ -1,4 +1,5 @@
 /** A GitOps runtime from the command line, on the real cluster: installation, calls through the tunnel, policies, upgrade, rollback, removal. */
+import { setInterval } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addNamespace } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -52,6 +53,7 @@ const INSTALLED = `gitops-runtime/prod installed
 ✓ server: the key "admin" may register GitOps runtimes
 ✓ version: Kubernetes VERSION
 ✓ rights: all 33 permissions are granted
+! argo-cd: The namespace NAMESPACE has no server of Argo CD. Install Argo CD 3.0 or later: the runtime operates applications of its own namespace.
 ✓ token: created
 ✓ tunnel: REGISTER answers
 Installing the release windlass-gitops-runtime in NAMESPACE (up to 5 min)
@@ -148,7 +150,7 @@ test('a repeated installation keeps the token, and another runtime does not take
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('"Prod" is not the name of a GitOps runtime')])
 })
 
-test('an upgrade keeps token and values, a rollback returns to the earlier ones, and calls work again (O074)', async () => {
+test('an upgrade keeps token and values, a second pod takes over without a refused call, and a rollback returns to one (O074, O077)', async () => {
   const level = (): Promise<string> =>
     kubectl(
       'get',
@@ -158,9 +160,11 @@ test('an upgrade keeps token and values, a rollback returns to the earlier ones,
       'jsonpath={.spec.template.spec.containers[0].env[?(@.name=="WINDLASS_APP_PROXY_LOG_LEVEL")].value}',
     )
   const before = await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')
-  const upgraded = await succeed(gitops('upgrade', '--set-value', 'app-proxy.config.logLevel=debug'))
+  const twice = ['app-proxy', 'tunnel-client'].flatMap((part) => ['--set-value', `${part}.replicaCount=2`])
+  const upgraded = await succeed(gitops('upgrade', '--set-value', 'app-proxy.config.logLevel=debug', ...twice))
   expect(upgraded.stdout).toBe('gitops-runtime/prod upgraded\n')
   expect(await level()).toBe('debug')
+  await handOver()
   await scene.helm.run('rollback', 'windlass-gitops-runtime', '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
   expect(await level()).toBe('info')
   expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toBe(before)
@@ -169,7 +173,44 @@ test('an upgrade keeps token and values, a rollback returns to the earlier ones,
   )
 })
 
-test('an uninstall removes the runtime from the server and then from the cluster, without leftovers, and can be repeated', async () => {
+/** Deletes a pod of each part while callers call: another pod goes on, and no call is refused. */
+async function handOver(): Promise<void> {
+  const podsOf = async (part: string): Promise<string[]> =>
+    (await kubectl('get', 'pods', '--selector', `app.kubernetes.io/name=${part}`, '--output', 'name')).split('\n')
+  const online = async (): Promise<string> => {
+    const asked = (await podsOf('codefresh-tunnel-client')).map(async (name) => {
+      const metrics = await kubectl('exec', name, '--container', 'tunnel-client', '--', 'node', '--eval', ONLINE).catch(() => '')
+      return metrics.includes('windlass_tunnel_online 1') ? [name] : []
+    })
+    return (await Promise.all(asked)).flat().join(' ')
+  }
+  const first = await online()
+  expect(first).toMatch(/^pod\/\S+$/)
+  const over = new AbortController()
+  const answers: number[] = []
+  const calling = (async () => {
+    // Not more calls than the server takes from one address.
+    for await (const _ of setInterval(25)) {
+      if (over.signal.aborted) return
+      answers.push((await scene.call('prod', LIST, { authorization: scene.apiKey })).status)
+    }
+  })()
+  await kubectl('delete', first, '--wait=false')
+  const next = await eventually('another pod is connected', async () => {
+    const name = await online()
+    return name !== '' && name !== first ? name : undefined
+  })
+  expect(next).toMatch(/^pod\/\S+$/)
+  const [proxy = ''] = await podsOf('cap-app-proxy')
+  await kubectl('delete', proxy, '--timeout=90s')
+  over.abort()
+  await calling
+  expect([new Set(answers), answers.length > 10]).toEqual([new Set([200]), true])
+}
+/** Program that prints the metrics of the tunnel client. */
+const ONLINE = `fetch('http://127.0.0.1:8082/metrics').then((answer) => answer.text()).then(console.log)`
+
+test('an uninstall removes the runtime from the server and then from the cluster, without leftovers, and can be repeated (O078)', async () => {
   const refused = await gitops('uninstall', '--platform-only')
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('The GitOps runtime "prod" is connected (online).')])
   const unsure = await gitops('uninstall')
@@ -193,7 +234,7 @@ test('an uninstall removes the runtime from the server and then from the cluster
   expect(again.stdout).toBe('gitops-runtime/prod was already deleted\nrelease/windlass-gitops-runtime was already deleted\n')
 })
 
-test('with --ingress-host the runtime has an Ingress and no tunnel, in a namespace that exists', async () => {
+test('with --ingress-host the runtime has an Ingress and no tunnel, and is removed after its release (O078)', async () => {
   const at = ['--kube-namespace', OTHER]
   const host = ['--ingress-host', 'gitops.example.com', '--ingress-class', 'traefik']
   const skip = ['--set-value', 'global.runtime.ingress.skipValidation=true']
@@ -209,7 +250,12 @@ test('with --ingress-host the runtime has an Ingress and no tunnel, in a namespa
     'traefik gitops.example.com /app-proxy /webhooks',
   )
   expect(await scene.client.tunnels.get('edge')).toMatchObject({ status: 'offline' })
+  // The other way round: without an API key in the cluster, Helm leaves the runtime at the server, and its token in the namespace.
+  await scene.helm.run('uninstall', 'windlass-gitops-runtime', '--namespace', OTHER, '--wait', '--timeout', '180s')
+  expect(await other('get', 'secrets', '--output', 'name')).toBe('secret/codefresh-token')
   const removed = await scene.windlass('gitops', 'uninstall', 'edge', ...at, '--yes')
-  expect(removed.code, removed.stderr).toBe(0)
+  expect(removed.stdout, removed.stderr).toBe(
+    'gitops-runtime/edge deleted\nrelease/windlass-gitops-runtime was already deleted\n',
+  )
   expect(await other('get', 'secrets,ingresses,roles', '--output', 'name')).toBe('')
 })

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Kube } from '@windlass/kube'
 import { inject } from 'vitest'
 import { parse } from 'yaml'
 import { callWindlass } from '../../../packages/cli/test/windlass.ts'
@@ -9,9 +10,11 @@ import { openHttpScene } from '../../../packages/server/test/support/http-scene.
 import { startApiServer, type ApiServer } from '../../support/api-server.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { joinGitea, type Forge, type GiteaUser } from '../../support/gitea.ts'
-import { startRuntime, untilApplication, type Live } from './argocd-runtime.ts'
+import { runProgram } from '../../support/process.ts'
+import { startRuntime, untilApplication, type Live, type Runtime } from './argocd-runtime.ts'
 import type { SharedArgoCd } from './shared-argocd.ts'
 
+const root = join(import.meta.dirname, '../../..')
 const OF_CHART = 'deployment,service,serviceaccount,role,rolebinding,networkpolicy,configmap'
 
 export type RuntimeName = 'prod' | 'staging'
@@ -27,10 +30,20 @@ export interface RepositoryScene extends AsyncDisposable {
   readonly namespaces: Record<RuntimeName, string>
   /** Token of the runtime `prod` at the server. */
   readonly runtimeToken: string
-  /** Runs `windlass` as the admin. Throws if it fails. The name of the runtime is the third word. */
+  /** Base URL of the server. */
+  readonly serverUrl: string
+  /** Runs `windlass` as the admin, and returns what it prints. Throws if it fails. It names its runtime. */
   windlass(line: string): Promise<string>
+  /** Like `windlass`, and returns the notes of the command. */
+  notes(line: string): Promise<string>
+  /** Installs a runtime again that was removed: another app-proxy with a new token of the server, and the Git token of `mira`. Returns its token. */
+  reinstall(runtime: RuntimeName): Promise<string>
   /** Creates the application that applies the repository, as the command line prints it. */
   applyRepository(runtime: RuntimeName): Promise<void>
+  /** Client of each runtime, with the rights of its app-proxy only. */
+  readonly accounts: Record<RuntimeName, Kube>
+  /** Lists the files of a repository of `mira`. */
+  files(repo: string): Promise<string[]>
   /** Writes a file of a repository of `mira`, or deletes it, as another person would. */
   write(repo: string, path: string, content: string | undefined): Promise<void>
   /** Waits until an application of a runtime is as wanted. */
@@ -62,27 +75,31 @@ export async function openRepositoryScene(): Promise<RepositoryScene> {
     prod: opening.use(await startRuntime({ ...common, name: 'prod', namespace: namespaces.prod })),
     staging: opening.use(await startRuntime({ ...common, name: 'staging', namespace: namespaces.staging })),
   }
-  for (const { url } of Object.values(runtimes)) {
+  const register = async ({ url }: Runtime): Promise<void> => {
     const put = (path: string, body: object): Promise<void> =>
       putAt(`${url}/app-proxy/api/git-integrations/default${path}`, http.adminToken, body)
     await put('', { provider: 'gitea', url: forge.url })
     await put('/token', { token: mira.token })
   }
+  for (const runtime of Object.values(runtimes)) await register(runtime)
   const folder = await mkdtemp(join(tmpdir(), 'windlass-repository-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const kubeconfig = join(folder, 'kubeconfig')
   await writeFile(kubeconfig, await managerOf(second))
+  const helm = /HELM=(\S+)/.exec(await runProgram(join(root, 'scripts/helm/build'), []))?.[1] ?? ''
   const opened = opening.move()
 
-  async function windlass(line: string): Promise<string> {
+  async function run(line: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
     const words = line.split(' ')
     // The name is that of a runtime.
-    const { url } = runtimes[(words[3] ?? 'prod') as RuntimeName]
+    const { url } = runtimes[(words.find((word) => Object.hasOwn(runtimes, word)) ?? 'prod') as RuntimeName]
     const own = { WINDLASS_URL: http.server.url, WINDLASS_API_KEY: http.adminToken, WINDLASS_CONFIG: '/nowhere/config' }
-    const done = await callWindlass([...words, '--runtime-url', url], { ...process.env, NO_COLOR: '1', ...own })
+    const programs = { KUBECONFIG: cluster.kubeconfig, WINDLASS_HELM: helm }
+    const done = await callWindlass([...words, '--runtime-url', url], { ...process.env, NO_COLOR: '1', ...own, ...programs })
     if (done.code !== 0) throw new Error(`windlass ${line}: ${done.stderr}`)
-    return done.stdout
+    return done
   }
+  const windlass = async (line: string): Promise<string> => (await run(line)).stdout
 
   return {
     cluster,
@@ -92,7 +109,22 @@ export async function openRepositoryScene(): Promise<RepositoryScene> {
     forge,
     namespaces,
     runtimeToken: runtimes.prod.token,
+    serverUrl: http.server.url,
     windlass,
+    notes: async (line) => (await run(line)).stderr,
+    async reinstall(name) {
+      runtimes[name] = opened.use(await startRuntime({ ...common, name, namespace: namespaces[name] }))
+      await register(runtimes[name])
+      return runtimes[name].token
+    },
+    accounts: { prod: runtimes.prod.kube, staging: runtimes.staging.kube },
+    async files(repo) {
+      // Gitea writes it.
+      const { tree } = (await mira.api('GET', `/repos/mira/${repo}/git/trees/main?recursive=true&per_page=1000`)) as {
+        tree: { path: string; type: string }[]
+      }
+      return tree.filter(({ type }) => type === 'blob').map(({ path }) => path)
+    },
     async applyRepository(runtime) {
       await cluster.apply(parse(await windlass(`gitops config application ${runtime}`)))
     },
