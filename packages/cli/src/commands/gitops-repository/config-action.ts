@@ -1,10 +1,9 @@
 /** `gitops config`: the shared configuration repository. */
-import { fault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
 import { formatTime } from '../../format/time.ts'
-import { deletionPrompter } from '../../runner/init/prompter.ts'
+import { deletionConfirmation } from '../../runner/init/prompter.ts'
 import { openSession } from '../../session/session.ts'
 import { foldersOf, removeFiles } from './remove-files.ts'
 import { COMMIT_TIMEOUT, openRuntime, printChange } from './runtime-session.ts'
@@ -73,11 +72,10 @@ export async function removeConfig({
 }: Invocation<{ yes: boolean; runtimeUrl: string | undefined }>): Promise<void> {
   const [runtime = ''] = args
   const { yes, runtimeUrl: url } = options
-  const prompter = yes ? undefined : deletionPrompter(false, out.stderr)
+  const confirm = deletionConfirmation(yes, out.stderr)
   out.note(`Removed from the shared configuration repository: ${foldersOf(runtime)}`)
   out.note('What the runtime has applied stays in its clusters.')
-  if (prompter !== undefined && !(await prompter.confirm('Remove these folders?', false)))
-    throw fault('usage', { message: 'Canceled: nothing was removed.', hint: 'Answer yes to remove, or add --yes.' })
+  await confirm('Remove these folders?', 'remove')
   await removeFiles(settings, { runtime, url, out })
 }
 

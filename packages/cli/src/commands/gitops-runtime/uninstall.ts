@@ -19,7 +19,7 @@ import { describeOwner, openTokenStore, TOKEN_SECRET } from '../../gitops/token-
 import { accessOf, nameIn } from '../../gitops/values.ts'
 import type { Printer } from '../../printer.ts'
 import { UNINSTALL_MS } from '../../runner/helm/helm.ts'
-import { deletionPrompter, type Prompter } from '../../runner/init/prompter.ts'
+import { deletionConfirmation, type ConfirmDeletion } from '../../runner/init/prompter.ts'
 import { valueAt, type Tree } from '../../runner/values/read-values.ts'
 import { isOutage, openSession, orUndefined } from '../../session/session.ts'
 import { foldersOf, removeFiles } from '../gitops-repository/remove-files.ts'
@@ -46,10 +46,10 @@ export async function uninstallRuntime({ args, options, out, settings }: Invocat
   const name = requireRuntimeName(args[0])
   const { client, url } = openSession(settings)
   if (options.platformOnly) return removePlatformOnly(client, { name, options, out })
-  const prompter = options.yes ? undefined : deletionPrompter(false, out.stderr)
+  const confirm = deletionConfirmation(options.yes, out.stderr)
   await using target = await openGitopsTarget(options, settings)
   const found = await findRuntime(target, name, url)
-  await confirm(target, { name, found, options, prompter, out })
+  await announce(target, { name, found, options, confirm, out })
   if (options.cleanRepository) {
     const runtimeUrl = options.runtimeUrl ?? found.chart?.url ?? accessOf(found.values ?? {}).url
     await cleanRepository(client, settings, { name, runtimeUrl, isForced: options.force, out })
@@ -122,17 +122,17 @@ function notHere(name: string, { namespace, release }: GitopsTarget, { stored }:
   })
 }
 
-interface Confirmation {
+interface Announcement {
   readonly name: string
   readonly found: Found
   readonly options: UninstallOptions
-  /** Undefined if the user has confirmed with an option. */
-  readonly prompter: Prompter | undefined
+  readonly confirm: ConfirmDeletion
   readonly out: Printer
 }
 
-async function confirm({ namespace, cluster, release }: GitopsTarget, confirmation: Confirmation): Promise<void> {
-  const { name, found, options, prompter, out } = confirmation
+/** Says what is deleted and what is kept, and asks. */
+async function announce({ namespace, cluster, release }: GitopsTarget, announcement: Announcement): Promise<void> {
+  const { name, found, options, confirm, out } = announcement
   const { state, chart } = found
   const what = chart === undefined ? `the Helm release ${release.name}` : 'the objects that Argo CD has installed'
   const lines = [
@@ -150,10 +150,8 @@ async function confirm({ namespace, cluster, release }: GitopsTarget, confirmati
   ]
   for (const line of lines) out.note(line)
   // With --yes the same lines follow at the end.
-  if (prompter === undefined) return
-  for (const line of keptLines(namespace, state)) out.note(line)
-  if (!(await prompter.confirm('Delete all of this?', false)))
-    throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --yes.' })
+  if (!options.yes) for (const line of keptLines(namespace, state)) out.note(line)
+  await confirm('Delete all of this?')
 }
 
 interface Cleaning {

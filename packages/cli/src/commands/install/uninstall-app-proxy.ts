@@ -1,10 +1,9 @@
 /** The command `uninstall app-proxy` for the app-proxy of a Runner, which lists what it removes and asks first. */
-import { fault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import { appProxyNameOf, APP_PROXY_SECRET } from '../../runner/app-proxy/address.ts'
 import { removeAppProxyState } from '../../runner/app-proxy/remove.ts'
 import { setProxyAddress } from '../../runner/app-proxy/runtime-address.ts'
-import { deletionPrompter } from '../../runner/init/prompter.ts'
+import { deletionConfirmation } from '../../runner/init/prompter.ts'
 import { removeParts } from '../../runner/install/release.ts'
 import { openInstallTarget, targetOf, type HelmFlags } from '../../runner/install/target.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
@@ -19,8 +18,7 @@ export interface UninstallAppProxyOptions extends ValueFlags, HelmFlags {
 
 /** Removes the address from the runtime environment first, so that nobody calls an app-proxy that is gone. Can be repeated. */
 export async function uninstallAppProxy({ options, out, settings }: Invocation<UninstallAppProxyOptions>): Promise<void> {
-  const isConfirmed = options.yes || options.force
-  const prompter = deletionPrompter(isConfirmed, out.stderr)
+  const confirm = deletionConfirmation(options.yes || options.force, out.stderr)
   const { installer } = readInstallValues(options)
   const { client } = openSession(settings)
   await using target = await openInstallTarget(targetOf(installer), options, settings)
@@ -34,8 +32,7 @@ export async function uninstallAppProxy({ options, out, settings }: Invocation<U
   out.note(`  the app-proxy of the release ${release.name} in ${namespace} of ${cluster.context}`)
   if (runtime !== undefined) out.note(`  its address in the runtime environment ${runtime}`)
   out.note('  its token, its Git integrations, and the Git tokens of users')
-  if (!isConfirmed && !(await prompter.confirm('Delete all of this?', false)))
-    throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --yes.' })
+  await confirm('Delete all of this?')
   if (runtime !== undefined) await setProxyAddress(client, runtime, undefined)
   const isRemoved = await removeParts(target, ['appProxy'])
   const name = runtime === undefined ? undefined : appProxyNameOf(runtime)

@@ -8,7 +8,7 @@ import { appProxyNameOf, APP_PROXY_SECRET } from '../../runner/app-proxy/address
 import { removeAppProxyState } from '../../runner/app-proxy/remove.ts'
 import { accountSecretOf, RUNTIMES_SECRET, TOKEN_SECRET } from '../../runner/cluster/secrets.ts'
 import { UNINSTALL_MS } from '../../runner/helm/helm.ts'
-import { deletionPrompter } from '../../runner/init/prompter.ts'
+import { deletionConfirmation } from '../../runner/init/prompter.ts'
 import { openInstallTarget, partsOf, targetOf, type HelmFlags, type InstallTarget } from '../../runner/install/target.ts'
 import { logIn } from '../../runner/log-in.ts'
 import { readInstallValues, type ValueFlags } from '../../runner/values/install-values.ts'
@@ -23,8 +23,7 @@ interface DeleteOptions extends ValueFlags, HelmFlags {
 
 /** Removes the runtime, agent and monitor of a namespace. Throws `conflict` for an agent with several runtimes. */
 export async function deleteRunner({ options, out, settings }: Invocation<DeleteOptions>): Promise<void> {
-  const isConfirmed = options.yes || options.force
-  const prompter = deletionPrompter(isConfirmed, out.stderr)
+  const confirm = deletionConfirmation(options.yes || options.force, out.stderr)
   const { installer } = readInstallValues(options)
   const { client } = await logIn(options, { settings, out })
   await using target = await openInstallTarget(targetOf(installer), options, settings)
@@ -39,8 +38,7 @@ export async function deleteRunner({ options, out, settings }: Invocation<Delete
   const removed = options.keepClusterIntegration === true ? [] : clusters.map(({ name }) => name)
   for (const line of await describeDeletion({ client, agent, target, clusters: removed, hasProxy: partsOf(values).appProxy }))
     out.note(line)
-  if (!isConfirmed && !(await prompter.confirm('Delete all of this?', false)))
-    throw fault('usage', { message: 'Canceled: nothing was deleted.', hint: 'Answer yes to delete, or add --yes.' })
+  await confirm('Delete all of this?')
   for (const runtime of agent.runtimes) await orUndefined(client.runtimes.delete(runtime, { query: { force: true } }))
   out.note(`Removing the release ${target.release.name} from ${target.namespace} (up to ${UNINSTALL_MS / 60_000} min)`)
   await target.helm().uninstall(target.release)

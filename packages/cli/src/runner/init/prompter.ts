@@ -44,14 +44,22 @@ export function terminalPrompter(): Prompter {
   }
 }
 
-/** Returns a prompter that confirms a deletion: `isConfirmed` says that an option has done so. Throws `usage` if nobody can be asked. */
-export function deletionPrompter(isConfirmed: boolean, stderr: { readonly isTTY: boolean }): Prompter {
-  if (isConfirmed) return defaultPrompter
-  if (process.stdin.isTTY === true && stderr.isTTY) return terminalPrompter()
-  throw fault('usage', {
-    message: 'Cannot ask for confirmation without a terminal.',
-    hint: 'Add --yes to delete without confirmation.',
-  })
+/** Asks before something is deleted. Throws `usage` unless the answer is yes. */
+export type ConfirmDeletion = (question: string, verb?: 'delete' | 'remove') => Promise<void>
+
+/** Returns what asks before a deletion; it asks nothing if an option has confirmed it. Throws `usage` if nobody can be asked. */
+export function deletionConfirmation(isConfirmed: boolean, stderr: { readonly isTTY: boolean }): ConfirmDeletion {
+  if (isConfirmed) return () => Promise.resolve()
+  if (process.stdin.isTTY !== true || !stderr.isTTY)
+    throw fault('usage', {
+      message: 'Cannot ask for confirmation without a terminal.',
+      hint: 'Add --yes to delete without confirmation.',
+    })
+  const prompter = terminalPrompter()
+  return async (question, verb = 'delete') => {
+    if (await prompter.confirm(question, false)) return
+    throw fault('usage', { message: `Canceled: nothing was ${verb}d.`, hint: `Answer yes to ${verb}, or add --yes.` })
+  }
 }
 
 /** Returns false for a symbol, which stands for Ctrl-C. */
