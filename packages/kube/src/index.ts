@@ -5,6 +5,7 @@ export { type Attachment, type AttachOptions, type ContainerStreams, type ExecOp
 export { type DeleteOptions, type Kube, type KubeOptions, type PatchOptions, type Right, type Selection } from './client.ts'
 export { beingDeleted, createOrAdopt, isAlreadyThere, isBeingDeleted } from './create-or-adopt.ts'
 export { openKube } from './kube.ts'
+export { listIfKnown } from './list-if-known.ts'
 export { openLeadership, withoutElection, type Leadership } from './leadership.ts'
 export { ALL_NAMESPACES, isKind, KINDS, KubeObject, refOf, type Kind, type Metadata, type ObjectRef } from './objects.ts'
 export { type Change } from './watch.ts'

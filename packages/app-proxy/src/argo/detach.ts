@@ -1,19 +1,14 @@
 /** Removes the applications of a GitOps runtime itself from its namespace. What they have applied stays, and so do the applications of users. */
 import { ownApplications, type RuntimePlace } from '@windlass/gitops'
 import { fault, isFault } from '@windlass/kit'
-import type { Kube, KubeObject } from '@windlass/kube'
+import { listIfKnown, type Kube } from '@windlass/kube'
 
 /** A sync that runs can create one again. */
 const MAX_TRIES = 3
 
 /** Returns the applications of a runtime in its namespace; none without Argo CD. */
 async function listOwn(kube: Kube, { runtime, namespace }: RuntimePlace): Promise<string[]> {
-  const all = await kube.list({ kind: 'Application', namespace, content: 'metadata' }).catch((error: unknown): KubeObject[] => {
-    // The cluster does not have the kind.
-    if (isFault(error, 'not-found')) return []
-    throw error
-  })
-  return ownApplications(all, runtime)
+  return ownApplications(await listIfKnown(kube, { kind: 'Application', namespace, content: 'metadata' }), runtime)
 }
 
 /** Returns the names of those that it has removed. Throws `conflict` if something creates one again. */

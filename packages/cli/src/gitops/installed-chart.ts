@@ -1,9 +1,9 @@
 /** The objects of the chart windlass-gitops-runtime in a namespace without its release: Argo CD has installed it from Git, or Helm with another name. */
-import { isFault } from '@windlass/kit/faults'
-import type { Kind, Kube } from '@windlass/kube'
+import { listIfKnown, type Kind, type Kube } from '@windlass/kube'
 import { z } from 'zod'
 
-const PART_OF = 'app.kubernetes.io/part-of'
+/** Label of all objects of the chart, with the value `CHART`. */
+export const CHART_LABEL = 'app.kubernetes.io/part-of'
 export const CHART = 'windlass-gitops-runtime'
 /** What Helm writes on each object, and Argo CD does not. */
 const RELEASE_ANNOTATION = 'meta.helm.sh/release-name'
@@ -45,7 +45,7 @@ export interface InstalledChart {
 /** Returns what the ConfigMap of the chart says. Undefined without it, and for that of another product. */
 export async function findInstalledChart(kube: Kube, namespace: string): Promise<InstalledChart | undefined> {
   const found = Description.safeParse(await kube.find({ kind: 'ConfigMap', namespace, name: 'codefresh-cm' })).data
-  if (found?.metadata.labels[PART_OF] !== CHART) return undefined
+  if (found?.metadata.labels[CHART_LABEL] !== CHART) return undefined
   const { runtimeName: runtime, 'base-url': server, ingressHost } = found.data
   const url = ingressHost === '' ? undefined : ingressHost
   return { runtime, server, url, release: found.metadata.annotations[RELEASE_ANNOTATION] }
@@ -54,13 +54,7 @@ export async function findInstalledChart(kube: Kube, namespace: string): Promise
 /** Deletes all objects of the chart in a namespace. Can be repeated. */
 export async function removeChartObjects(kube: Kube, namespace: string): Promise<void> {
   for (const kind of KINDS) {
-    const found = await kube
-      .list({ kind, namespace, labels: `${PART_OF}=${CHART}`, content: 'metadata' })
-      .catch((error: unknown) => {
-        // The cluster does not have the kind.
-        if (isFault(error, 'not-found')) return []
-        throw error
-      })
+    const found = await listIfKnown(kube, { kind, namespace, labels: `${CHART_LABEL}=${CHART}`, content: 'metadata' })
     for (const { metadata } of found) await kube.delete({ kind, namespace, name: metadata.name })
   }
 }

@@ -4,14 +4,13 @@ import { CLUSTER_LABEL } from '@windlass/gitops'
 import { isFault } from '@windlass/kit/faults'
 import type { Kind, Kube, ObjectRef } from '@windlass/kube'
 import type { Printer } from '../printer.ts'
-import { CHART } from './installed-chart.ts'
+import { CHART, CHART_LABEL } from './installed-chart.ts'
 import { describeOwner, isOwnToken, TOKEN_SECRET, type StoredToken, type TokenStore } from './token-secret.ts'
 
 /** Label of the ConfigMaps and Secrets of an app-proxy, with the value `git`. */
 const INTEGRATION_LABEL = 'io.codefresh.integration-type'
 /** Hooks of the chart, whose objects stay after a failure: the one before an installation, whose Secret may have an API key, and the one before a removal. */
 export const HOOKS = { install: 'validate-values', remove: 'delete-runtime-from-platform' } as const
-const CHART_LABEL = 'app.kubernetes.io/part-of'
 /** Labels of the Secrets with tokens of runtimes. */
 const INTERNAL = 'app.kubernetes.io/managed-by=windlass,codefresh.io/internal=true'
 const HOOK_KINDS: readonly Kind[] = ['Job', 'RoleBinding', 'Role', 'ServiceAccount', 'Secret']
