@@ -1,7 +1,8 @@
 /** The page of an application with its runtime: a real server, tunnel, router and app-proxy. The cluster and Argo CD are played, see `argo-cluster.ts`. */
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { argoApplication, COMMIT } from '../../../packages/server/test/support/fakes/application-reporter.ts'
+import { argoApplication, COMMIT, event, openReporter } from '../../../packages/server/test/support/fakes/application-reporter.ts'
 import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage } from '../support/chromium.ts'
 import { openRuntimeScene, TUNNELS, type RuntimeScene } from '../support/runtime-scene.ts'
@@ -318,6 +319,110 @@ test('what a sync would change is shown for each object, and no value of a Secre
   expect(seen).toEqual([])
 })
 
+const POD = 'Pod/shop/front-5d-x2x4k'
+const UID = '5d6f0c1e-8b1a-4b9e-9d43-0f6f2a1b3c4d'
+/** Lines that were written `from` seconds ago and later, one in each millisecond. */
+const linesOf = (from: number, texts: readonly string[]): { at: string; text: string }[] => {
+  const start = Date.now() - from * 1000
+  return texts.map((text, index) => ({ at: new Date(start + index).toISOString().replace('Z', '000001Z'), text }))
+}
+
+/** The pod has a manifest with two containers, events, and logs. */
+function playPod(): void {
+  const { answers, logs } = runtime.cluster
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'front-5d-x2x4k', uid: UID, managedFields: [{ manager: 'kubelet' }] },
+    spec: { containers: [{ name: 'main' }, { name: 'proxy' }], initContainers: [{ name: 'prepare' }] },
+  }
+  answers.set('resource', (query) => (query.get('kind') === 'Pod' ? { manifest: JSON.stringify(manifest) } : 404))
+  const backOff = { type: 'Warning', reason: 'BackOff', message: 'Back-off pulling image', count: 7, lastTimestamp: '2027-01-15T09:00:00Z' }
+  answers.set('events', (query) => ({ items: query.get('resourceUID') === UID ? [backOff] : [] }))
+  logs.set('front-5d-x2x4k/main', linesOf(60, ['\u001B[32mstarted\u001B[0m', 'GET /healthz', 'GET /cart']))
+  logs.set('front-5d-x2x4k/proxy', linesOf(60, ['proxy ready']))
+}
+
+test('an object opens beside the page with its manifest, events and differences, by keyboard, and has an address (W110)', async () => {
+  playPod()
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto(PATH)
+  const link = page.getByRole('region', { name: 'Resources' }).getByRole('link', { name: 'Pod front-5d-x2x4k' })
+  await link.focus()
+  await page.keyboard.press('Enter')
+  const drawer = dialogOf(page)
+  await drawer.getByRole('heading', { name: POD }).waitFor()
+  const yaml = drawer.getByRole('region', { name: 'Manifest in YAML' })
+  await yaml.getByText('initContainers:').waitFor()
+  expect(await yaml.textContent()).not.toContain('managedFields')
+  expect(await commandIn(page)).toBe(`windlass gitops app manifest prod shop ${POD}`)
+  await drawer.getByRole('link', { name: 'Events' }).click()
+  const row = drawer.getByRole('region', { name: 'Events' }).getByRole('row').nth(1)
+  await row.getByText('BackOff').waitFor()
+  await row.getByText('7', { exact: true }).waitFor()
+  expect(await commandIn(page)).toBe(`windlass gitops app events prod shop ${POD}`)
+  expect(new URL(page.url()).searchParams.get('view')).toBe('events')
+  await drawer.getByRole('link', { name: 'Differences' }).click()
+  await drawer.getByText('A sync would not change the object.').waitFor()
+  await page.keyboard.press('Escape')
+  await drawer.waitFor({ state: 'detached' })
+  expect(new URL(page.url()).search).toBe('')
+  await page.goto(`${PATH}?object=${encodeURIComponent('Deployment.apps/shop/front')}&view=diff`)
+  await drawer.getByText('+  replicas: 3').waitFor()
+  expect(await drawer.getByRole('link', { name: 'Logs' }).count()).toBe(0)
+  expect(seen).toEqual([])
+})
+
+test('the log of a pod is followed without a doubled or lost line over a broken connection, and says where it is not sure (W111)', async () => {
+  playPod()
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto(`${PATH}?object=${encodeURIComponent(POD)}&view=logs`)
+  const drawer = dialogOf(page)
+  const lines = drawer.getByRole('list', { name: 'Lines of the log' }).getByRole('listitem')
+  const texts = async (): Promise<string[]> => (await lines.allTextContents()).map((text) => text.replace(/^\d\d:\d\d:\d\d/, ''))
+  await expect.poll(texts).toEqual(['started', 'GET /healthz', 'GET /cart'])
+  const log = 'front-5d-x2x4k/main'
+  const written = runtime.cluster.logs.get(log) ?? []
+  const again = linesOf(1, ['GET /pay', 'GET /pay'])
+  const message = 'The connection to the GitOps runtime ended during the call.'
+  const ended = { type: 'urn:windlass:fault:tunnel-broken', title: message, status: 502, detail: message, message, code: 'tunnel-broken' }
+  await page.route(/\/logs\?/, (route) => route.fulfill({ status: 502, contentType: 'application/problem+json', json: ended }), { times: 1 })
+  await drawer.getByText('No new lines come at the moment. The connection to the GitOps runtime ended during the call.').waitFor()
+  runtime.cluster.logs.set(log, [...written, ...again])
+  await expect.poll(texts).toEqual(['started', 'GET /healthz', 'GET /cart', 'GET /pay', 'GET /pay'])
+  await drawer.getByText('5 lines, followed.').waitFor()
+  // The container is started again: its log has only new lines.
+  runtime.cluster.logs.set(log, linesOf(0, ['started again']))
+  const gap = 'Lines may be missing here: the container was started again, or its log was rotated.'
+  await expect.poll(async () => (await texts()).slice(-2)).toEqual([gap, 'started again'])
+  await drawer.getByRole('button', { name: 'Stop following' }).click()
+  await drawer.getByLabel('Filter').fill('PAY')
+  await expect.poll(texts).toEqual(['GET /pay', 'GET /pay', gap])
+  const stored = page.waitForEvent('download')
+  await drawer.getByRole('button', { name: 'Download' }).click()
+  const file = await stored
+  expect(file.suggestedFilename()).toBe('front-5d-x2x4k-main.log')
+  expect(await readFile(await file.path(), 'utf8')).toContain(`${again[1]?.at} GET /pay\n# ${gap}\n`)
+  await drawer.getByLabel('Filter').fill('')
+  await drawer.getByLabel('Container').selectOption('proxy')
+  await expect.poll(texts).toEqual(['proxy ready'])
+  expect(await commandIn(page)).toBe('windlass gitops app logs prod shop shop/front-5d-x2x4k -c proxy -f')
+  // More lines than the page keeps at first, and a pod that is gone.
+  runtime.cluster.logs.set('front-5d-x2x4k/prepare', linesOf(30, Array.from({ length: 1_200 }, (_, index) => `line ${index + 1}`)))
+  await drawer.getByLabel('Container').selectOption('prepare')
+  await drawer.getByText('1000 lines. The log has earlier ones.').waitFor()
+  await lines.getByText('line 1200', { exact: true }).waitFor()
+  runtime.cluster.logs.clear()
+  await drawer.getByRole('button', { name: 'Follow' }).click()
+  await drawer.getByText('The log has no lines any more').waitFor()
+  expect(await lines.getByText('line 1200', { exact: true }).count()).toBe(1)
+  await drawer.getByLabel('Container').selectOption('main')
+  await drawer.getByText('The container has written nothing.').waitFor()
+  expect(seen).toEqual([])
+})
+
 test('a viewer reads everything, and is told which role changes something (W106)', async () => {
   const { token } = await web.server.admin.keys.create({ name: 'viewer-of-apps', role: 'viewer' })
   await using opened = await openPage(web.browser, { url: web.server.server.url, key: token })
@@ -352,6 +457,12 @@ test('without a connection the page says so, shows what was reported, and goes o
   await runtime.connect()
   await expect.poll(() => rows.count()).toBe(6)
   expect(await sync.getAttribute('aria-disabled')).toBeNull()
+  // A runtime that is reached by an ingress only.
+  const { token } = await web.server.admin.gitopsRuntimes.createToken('edge')
+  await openReporter(web.server, token)({ data: [event(argoApplication('shop'), Date.now())] })
+  await page.goto('/delivery/apps/edge/argocd/shop')
+  await page.getByText('The runtime edge has no tunnel, and the server never calls an ingress of a cluster').waitFor()
+  await page.getByText('windlass gitops app get edge shop --runtime-url URL').waitFor()
   expect(seen).toEqual([])
 })
 
@@ -365,6 +476,13 @@ test('no part and no dialog of an application has a serious breach of accessibil
     await show(page, PATH + part)
     wrong.push(...(await auditLooks(page, part)))
   }
+  playPod()
+  for (const view of ['manifest', 'diff', 'events', 'logs']) {
+    const object = `?object=${encodeURIComponent(POD)}&view=${view}`
+    await show(page, PATH + object)
+    wrong.push(...(await auditLooks(page, object)))
+  }
+  await show(page, `${PATH}/history`)
   for (const name of ['Roll back to deployment 1', 'Refresh', 'Sync']) {
     await page.getByRole('button', { name, exact: true }).click()
     if (name === 'Sync') await dialogOf(page).getByLabel('Objects', { exact: true }).selectOption('chosen')

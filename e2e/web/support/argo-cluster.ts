@@ -38,8 +38,10 @@ export interface ArgoCluster extends AsyncDisposable {
   readonly operations: Readonly<Record<string, unknown>>[]
   /** Kinds of comparisons that were asked for. */
   readonly refreshes: string[]
-  /** What the server of Argo CD answers, by the last part of the path. A number is the status of a refusal. */
-  readonly answers: Map<'resource-tree' | 'managed-resources', object | number>
+  /** What the server of Argo CD answers, by the last part of the path; `application` for the application itself. A number is the status of a refusal. */
+  readonly answers: Map<ArgoPart, object | number | ((query: URLSearchParams) => object | number)>
+  /** The logs of containers, as their nodes have them, by `POD/CONTAINER`. */
+  readonly logs: Map<string, readonly { readonly at: string; readonly text: string }[]>
   put(app: object): void
   get(name: string): Manifest
   /** Changes an application, as the controller does. */
@@ -49,7 +51,9 @@ export interface ArgoCluster extends AsyncDisposable {
 }
 
 const PATH = new RegExp(`^/apis/argoproj.io/v1alpha1/namespaces/${NAMESPACE}/applications(?:/([a-z0-9.-]+))?$`)
-const ARGO = /^\/api\/v1\/applications\/([a-z0-9.-]+)\/(resource-tree|managed-resources)$/
+const ARGO = /^\/api\/v1\/applications\/([a-z0-9.-]+)(?:\/(resource-tree|managed-resources|resource|events|logs))?$/
+/** The parts whose answers a test gives. */
+type ArgoPart = 'application' | 'resource-tree' | 'managed-resources' | 'resource' | 'events'
 const REFRESH = 'argocd.argoproj.io/refresh'
 
 export async function startArgoCluster(): Promise<ArgoCluster> {
@@ -94,10 +98,12 @@ export async function startArgoCluster(): Promise<ArgoCluster> {
     const url = new URL(request.url ?? '/', 'http://cluster.test')
     const reply = (status: number, body: object): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    const [, argoName, part] = ARGO.exec(url.pathname) ?? []
+    const [, argoName, part = 'application'] = ARGO.exec(url.pathname) ?? []
     if (argoName !== undefined) {
-      const body = cluster.answers.get(part as 'resource-tree')
       if (request.headers.authorization !== `Bearer ${ARGO_TOKEN}`) return reply(401, { message: 'no session information' })
+      if (part === 'logs') return sendLog(url.searchParams, response)
+      const given = cluster.answers.get(part as ArgoPart)
+      const body = typeof given === 'function' ? given(url.searchParams) : given
       if (typeof body === 'number')
         return reply(body, { error: 'permission denied', code: 7, message: 'permission denied: applications, get' })
       return reply(200, body ?? {})
@@ -116,6 +122,17 @@ export async function startArgoCluster(): Promise<ArgoCluster> {
     save(merged(app, patch) as Manifest)
     reply(200, apps.get(name) ?? {})
     return void setImmediate(() => react(name))
+  }
+
+  function sendLog(query: URLSearchParams, response: ServerResponse): void {
+    const podName = query.get('podName') ?? ''
+    // Argo CD answers for a pod that is gone as for one that has written nothing.
+    const lines = cluster.logs.get(`${podName}/${query.get('container') ?? ''}`) ?? []
+    const from = Date.now() - Number(query.get('sinceSeconds') ?? Infinity) * 1000
+    const shown = lines.filter(({ at }) => Date.parse(at) >= from).slice(-Number(query.get('tailLines')))
+    const entries = [...shown.map(({ at, text: content }) => ({ content, timeStampStr: at, podName })), { last: true }]
+    response.writeHead(200, { 'content-type': 'application/json' })
+    return void response.end(entries.map((result) => `${JSON.stringify({ result })}\n`).join(''))
   }
 
   interface Listing {
@@ -149,6 +166,7 @@ export async function startArgoCluster(): Promise<ArgoCluster> {
     operations: [],
     refreshes: [],
     answers: new Map(),
+    logs: new Map(),
     put: (app) => save(structuredClone(app) as Manifest),
     get(name) {
       const app = apps.get(name)

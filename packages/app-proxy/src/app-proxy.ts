@@ -2,6 +2,7 @@
  * The app-proxy of a GitOps runtime or a Runner: a service in the cluster that acts for users behind the firewall. It asks the control plane for their rights, keeps their Git
  * tokens encrypted in the namespace of the runtime, lists what their forge has for them, and commits in their name. Git data does not pass the control plane.
  */
+import { join } from 'node:path'
 import {
   attempt,
   fault,
@@ -15,6 +16,8 @@ import {
 import type { Kube } from '@windlass/kube'
 import { createClient, type ClientOptions } from '@windlass/protocol'
 import { openAccess } from './access/access.ts'
+import { openAudit } from './audit/audit.ts'
+import { openCallEnds } from './audit/call-ends.ts'
 import { openApplications } from './argo/applications.ts'
 import { openArgoApi, type ArgoApi } from './argo/api.ts'
 import { NO_COMPARISONS, openComparisons } from './argo/comparisons.ts'
@@ -134,13 +137,11 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   const comparisons = options.servesGitops === false ? NO_COMPARISONS : openComparisons({ applications, log })
   const slots = openSlots(COMMITS)
   const runtimeForges = openRuntimeForges({ integrations, tokens, forges })
-  const access = openAccess({
-    client,
-    runtime,
-    accountId,
-    runtimeToken: () => runtimeToken,
-    clock,
-  })
+  const access = openAccess({ client, runtime, accountId, runtimeToken: () => runtimeToken, clock })
+  // Several runtimes may share the folder.
+  const folder = join(workFolder, `windlass-call-ends-${runtime}`)
+  const ends = openCallEnds({ client, runtimeToken: () => runtimeToken, folder, clock, log })
+  const audit = openAudit({ client, runtime, runtimeToken: () => runtimeToken, ends, clock, log })
 
   /** Opens the forge of an integration with the token of the caller. Throws `not-found` and `git-token-missing`. */
   async function open({
@@ -155,11 +156,12 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
 
   function routesOfGitops(): Route[] {
     const place = { runtime, namespace }
-    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons }
+    const argo = openArgo(options)
+    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo }
     const gitops = openGitops({ ...parts, place, isNamespaced: options.isNamespaced === true })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
-      ...applicationRoutes({ applications, argo: openArgo(options), namespace }),
+      ...applicationRoutes({ applications, argo, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
     ]
   }
@@ -168,6 +170,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   let isStopping = false
   const server = openHttp({
     access,
+    audit,
     origins: options.origins,
     pathPrefix: (options.pathPrefix ?? PATH_PREFIX).replace(/\/$/, ''),
     requireHttps: options.requireHttps === true,
@@ -222,7 +225,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     await server.close()
     clearTimeout(late)
     abort()
-    await Promise.all([watching, sweeping, doing])
+    await Promise.all([watching, sweeping, doing, ends.close()])
     forges.close()
   }
   let stopped: Promise<void> | undefined
@@ -230,8 +233,8 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   return { port, url: `http://${options.host ?? '127.0.0.1'}:${port}`, close, [Symbol.asyncDispose]: close }
 }
 
-function openArgo({ argo, namespace }: Pick<AppProxyOptions, 'argo' | 'namespace'>): ArgoApi | undefined {
-  return argo && openArgoApi({ client: createClient(argo.server), tokenFile: argo.tokenFile, namespace })
+function openArgo({ argo, namespace, clock }: Pick<AppProxyOptions, 'argo' | 'namespace' | 'clock'>): ArgoApi | undefined {
+  return argo && openArgoApi({ client: createClient(argo.server), tokenFile: argo.tokenFile, namespace, clock })
 }
 
 interface Sweeping {

@@ -6,6 +6,8 @@ import {
   ErrandReport,
   GitopsAccess,
   GitopsAccessQuestion,
+  GitopsCallEnd,
+  GitopsCallStart,
   GitopsRuntimeName,
   Id,
   tolerant,
@@ -23,6 +25,12 @@ export const APP_PROXY_ROUTES = {
     body: GitopsAccessQuestion,
     answer: GitopsAccess,
   }),
+  /** Announces a call that changes something, before its effect, so that the audit log has it whatever becomes of the app-proxy. */
+  beginCall: route('POST', '/v1/gitops-runtimes/{runtime}/calls', {
+    params: z.object({ runtime: GitopsRuntimeName }),
+    body: GitopsCallStart,
+    answer: 'nothing',
+  }),
   settings: gitopsSettings.get,
   chooseSettings: gitopsSettings.put,
 }
@@ -32,6 +40,18 @@ export type AppProxyCalls = Calls<typeof APP_PROXY_ROUTES>
 /** Returns the calls with the token of the client, which is that of the caller of the app-proxy. */
 export function appProxyCalls(client: Client): AppProxyCalls {
   return bindCalls(client, APP_PROXY_ROUTES, tolerant)
+}
+
+export const RUNTIME_CALL_ROUTES = {
+  /** Reports how a call that was announced has ended. The first report counts. */
+  end: route('POST', '/v1/gitops-calls/{id}/end', { params: z.object({ id: Id }), body: GitopsCallEnd, answer: 'nothing' }),
+}
+
+export type RuntimeCallCalls = Calls<typeof RUNTIME_CALL_ROUTES>
+
+/** Returns the calls of the runtime whose token the client has. */
+export function runtimeCallCalls(client: Client): RuntimeCallCalls {
+  return bindCalls(client, RUNTIME_CALL_ROUTES, tolerant)
 }
 
 export const ERRAND_ROUTES = {

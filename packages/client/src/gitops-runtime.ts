@@ -21,7 +21,7 @@ import {
   Id,
   IntegrationName,
   ListedGitSource,
-  LogLine,
+  ContainerLog,
   ContainerLogQuery,
   ManagedCluster,
   ManagedClusterChange,
@@ -33,6 +33,7 @@ import {
   RepositoryChange,
   ResourceDifference,
   ResourceKey,
+  ResourceManifest,
   ResourceNode,
   RollbackInput,
   RuntimeApplication,
@@ -169,7 +170,13 @@ export const GITOPS_RUNTIME_ROUTES = {
   applicationLogs: route('GET', `${BASE}/applications/{name}/logs`, {
     params: ByApplication,
     query: ContainerLogQuery,
-    answer: page(LogLine),
+    answer: ContainerLog,
+  }),
+  /** Returns an object of an application as the cluster has it. */
+  applicationResource: route('GET', `${BASE}/applications/{name}/resource`, {
+    params: ByApplication,
+    query: ResourceKey,
+    answer: ResourceManifest,
   }),
   applicationEvents: route('GET', `${BASE}/applications/{name}/events`, {
     params: ByApplication,

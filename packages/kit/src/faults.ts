@@ -324,6 +324,11 @@ export const faults = {
     text: 'The control plane does not accept this GitOps runtime.',
     hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
   },
+  'outcome-unknown': {
+    status: 500,
+    text: 'The end of the call is not known: the GitOps runtime or the server was ended before it said so.',
+    hint: 'Check in Git and in Argo CD whether the call had an effect.',
+  },
   'https-required': { status: 403, text: 'The app-proxy accepts calls by HTTPS only.', hint: 'Use its https URL.' },
   'argo-cd-unreachable': {
     status: 503,

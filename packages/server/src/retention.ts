@@ -7,6 +7,7 @@ import { inOrder } from './logs/in-order.ts'
 import { hourFolder, isObjectKey } from './logs/objects/object-keys.ts'
 import { IDLE_MS } from './identity/sessions/sessions.ts'
 import { rotateSigningKeys } from './identity/step-tokens/keys.ts'
+import { recordLostCalls } from './gitops/calls.ts'
 import { findMeta, putMeta } from './store/account/meta.ts'
 import { deleteLeftKeyUses, deleteOldKeys } from './store/access/api-keys.ts'
 import { deleteOldAudit } from './store/access/audit.ts'
@@ -20,6 +21,7 @@ import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
 import { deleteEndedApplications } from './store/runtimes/applications.ts'
 import { deleteOldReleases } from './store/runtimes/releases.ts'
+import { deleteOldRuntimeCalls } from './store/runtimes/runtime-calls.ts'
 import { deleteOldGitlabJobs, deleteOldGitlabManagers } from './store/runtimes/gitlab-jobs.ts'
 import { deleteLeftDisks, deleteRemovedDisks } from './store/runtimes/disks.ts'
 import { deleteOldMessages } from './store/messages.ts'
@@ -52,6 +54,8 @@ const ORPHANS_META = 'orphans-until'
 const BATCH = 200
 /** How long an expired key is still shown. */
 const EXPIRED_KEY_DAYS = 30
+/** How long the end of a call at an app-proxy is still accepted after the audit log has said that it is not known. */
+const LOST_CALL_DAYS = 30
 /** Records of the audit log per transaction. */
 const RECORDS = 1_000
 /** Number of objects that are deleted at once. */
@@ -98,6 +102,8 @@ export async function retain(app: App): Promise<void> {
     }),
     'jobs of GitLab': inBatches(deleteOldGitlabJobs, { before: oldGitlabJobs, limit: BATCH }),
     'managers of GitLab runners': inWrite((tx) => deleteOldGitlabManagers(tx, oldGitlabJobs)),
+    'calls at app-proxies': () => recordLostCalls(app),
+    'lost calls at app-proxies': inWrite((tx) => deleteOldRuntimeCalls(tx, now - LOST_CALL_DAYS * DAY_MS)),
     releases: inBatches(deleteOldReleases, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
     'ended applications': inBatches(deleteEndedApplications, { before: now - DAY_MS, limit: BATCH }),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),

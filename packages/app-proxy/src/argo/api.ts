@@ -3,21 +3,23 @@
  * done with the Application itself.
  */
 import { readFileSync } from 'node:fs'
-import { defined, fault, isFault } from '@windlass/kit'
+import { defined, fault, isFault, type Clock } from '@windlass/kit'
 import { isRecord, parseJson } from '@windlass/kit/json'
 import type {
   ApplicationEvent,
   Client,
   EventQuery,
-  LogLine,
+  ContainerLog,
   ContainerLogQuery,
   ResourceDifference,
   ResourceKey,
+  ResourceManifest,
   ResourceNode,
 } from '@windlass/protocol'
 import { z } from 'zod'
 import { hideSecret } from './hide-secret.ts'
-import { healthOf, timeOf } from './manifest.ts'
+import { readLog } from './log.ts'
+import { ApplicationManifest, healthOf, timeOf } from './manifest.ts'
 
 /** Objects of one application that are read. */
 const MAX_OBJECTS = 5_000
@@ -29,7 +31,11 @@ export interface ArgoApi {
   /** Returns what differs between the source and the cluster. */
   differences(name: string): Promise<readonly ResourceDifference[]>
   /** Returns the last lines of the log of a container. */
-  logs(name: string, query: ContainerLogQuery): Promise<readonly LogLine[]>
+  logs(name: string, query: ContainerLogQuery): Promise<ContainerLog>
+  /** Returns an application of another namespace. Throws `argo-cd-refused` if it does not exist, or the token does not see it. */
+  application(name: string, namespace: string): Promise<ApplicationManifest>
+  /** Returns an object as the cluster has it. Throws `not-found`. */
+  resource(name: string, key: ResourceKey): Promise<ResourceManifest>
   /** Returns events, newest last. */
   events(name: string, query: EventQuery): Promise<readonly ApplicationEvent[]>
   /** Deletes an object of an application. Throws `not-found`. */
@@ -42,6 +48,7 @@ export interface ArgoApiOptions {
   readonly tokenFile: string
   /** Namespace of the applications. */
   readonly namespace: string
+  readonly clock: Clock
 }
 
 const text = z
@@ -73,6 +80,8 @@ const Tree = z.object({
   ),
 })
 
+const Resource = z.object({ manifest: text })
+
 const Managed = z.object({
   items: list(
     z.object({
@@ -103,12 +112,7 @@ const Events = z.object({
   ),
 })
 
-const LogEntry = z.object({
-  result: z.object({ content: text, timeStampStr: text, podName: text, last: z.boolean().nullish() }).optional(),
-  error: z.object({ message: z.string() }).optional(),
-})
-
-export function openArgoApi({ client, tokenFile, namespace }: ArgoApiOptions): ArgoApi {
+export function openArgoApi({ client, tokenFile, namespace, clock }: ArgoApiOptions): ArgoApi {
   // The token is read for each call, so that a replaced one needs no restart.
   const withToken = (): Client => client.withToken(readToken(tokenFile))
   const pathOf = (name: string, part: string): string => `/api/v1/applications/${encodeURIComponent(name)}/${part}`
@@ -116,6 +120,17 @@ export function openArgoApi({ client, tokenFile, namespace }: ArgoApiOptions): A
     withToken()
       .call('GET', path, shape, { query: { appNamespace: namespace, ...query }, timeoutMs: TIMEOUT_MS })
       .catch(refuse)
+
+  /** Returns an object of an application. Throws `not-found`. */
+  async function find(name: string, key: ResourceKey): Promise<TreeNode> {
+    const { nodes } = await read(pathOf(name, 'resource-tree'), Tree)
+    const found = nodes.find((node) => isSame(node, key))
+    if (found !== undefined) return found
+    throw fault('not-found', {
+      message: `The application "${name}" has no object ${key.kind} "${key.name}".`,
+      hint: 'List its objects with `windlass gitops app tree RUNTIME NAME`.',
+    })
+  }
 
   return {
     async tree(name) {
@@ -138,18 +153,41 @@ export function openArgoApi({ client, tokenFile, namespace }: ArgoApiOptions): A
       const { items } = await read(pathOf(name, 'managed-resources'), Managed)
       return items.filter(({ hook }) => hook !== true).flatMap(toDifference)
     },
-    async logs(name, { pod, namespace: place, container, tail, previous }) {
+    async logs(name, { pod, namespace: place, container, tail, previous, since, after }) {
       const query = {
         podName: pod,
         namespace: place,
         container,
         tailLines: tail,
         previous,
+        sinceSeconds: after === undefined ? since : secondsSince(after, clock.now()),
         follow: false,
         appNamespace: namespace,
       }
-      const answer = await withToken().text('GET', pathOf(name, 'logs'), { query, timeoutMs: TIMEOUT_MS }).catch(refuse)
-      return answer.split('\n').flatMap((line) => toLogLine(line, pod))
+      const limit = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS }
+      try {
+        return await readLog(await withToken().bytes(pathOf(name, 'logs'), { query, ...limit }), { pod, tail })
+      } catch (error) {
+        if (limit.signal.aborted) throw fault('argo-cd-unreachable', { message: 'Argo CD takes too long to send the log.' }, error)
+        if (!isFault(error)) throw fault('argo-cd-unreachable', { message: 'Argo CD has ended the log before its end.' }, error)
+        return refuse(error)
+      }
+    },
+    application(name, place) {
+      const path = `/api/v1/applications/${encodeURIComponent(name)}`
+      return withToken()
+        .call('GET', path, ApplicationManifest, { query: { appNamespace: place }, timeoutMs: TIMEOUT_MS })
+        .catch(refuse)
+    },
+    async resource(name, key) {
+      const found = await find(name, key)
+      const query = { ...queryOf(found), appNamespace: namespace }
+      const { manifest } = await withToken()
+        .call('GET', pathOf(name, 'resource'), Resource, { query, timeoutMs: TIMEOUT_MS })
+        .catch(refuse)
+      const state = stateOf(manifest)
+      if (state === undefined) throw fault('not-found', { message: `The cluster does not have ${key.kind} "${key.name}" any more.` })
+      return { manifest: state }
     },
     async events(name, { uid, name: resource, namespace: place }) {
       const query = { resourceUID: uid, resourceName: resource, resourceNamespace: place }
@@ -164,26 +202,26 @@ export function openArgoApi({ client, tokenFile, namespace }: ArgoApiOptions): A
         .toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))
     },
     async removeResource(name, key) {
-      const { nodes } = await read(pathOf(name, 'resource-tree'), Tree)
-      const found = nodes.find((node) => isSame(node, key))
-      if (found === undefined)
-        throw fault('not-found', {
-          message: `The application "${name}" has no object ${key.kind} "${key.name}".`,
-          hint: 'List its objects with `windlass gitops app tree RUNTIME NAME`.',
-        })
-      const query = {
-        appNamespace: namespace,
-        group: found.group,
-        version: found.version,
-        kind: found.kind,
-        namespace: found.namespace,
-        resourceName: found.name,
-      }
+      const query = { ...queryOf(await find(name, key)), appNamespace: namespace }
       // Argo CD refuses changes of another type, because a page of another origin could send them.
       const headers = { 'content-type': 'application/json' }
       await withToken().text('DELETE', pathOf(name, 'resource'), { query, headers, timeoutMs: TIMEOUT_MS }).catch(refuse)
     },
   }
+}
+
+type TreeNode = z.output<typeof Tree>['nodes'][number]
+
+function queryOf({ group, version, kind, namespace, name }: TreeNode): Readonly<Record<string, string | undefined>> {
+  return { group, version, kind, namespace, resourceName: name }
+}
+
+/** Seconds that the clocks of a node and of this process may differ, and that a line may take. A further difference is seen by its caller, who asks for more. */
+const MARGIN_S = 10
+
+/** Kubernetes counts in seconds. */
+function secondsSince(time: string, now: number): number {
+  return Math.max(0, Math.ceil((now - Date.parse(time)) / 1000)) + MARGIN_S
 }
 
 function isSame(
@@ -212,22 +250,13 @@ function toDifference(item: ManagedItem): ResourceDifference[] {
 }
 
 /** A state that does not exist is the text `null`. Without what says who wrote which field: it is long, and no difference. */
-function stateOf(state: string | undefined): unknown {
+function stateOf(state: string | undefined): Readonly<Record<string, unknown>> | undefined {
   const found = state === undefined ? undefined : parseJson(state)
   if (!isRecord(found)) return undefined
   const { metadata } = found
   if (!isRecord(metadata)) return hideSecret(found)
   const { managedFields: _writers, ...rest } = metadata
   return hideSecret({ ...found, metadata: rest })
-}
-
-function toLogLine(line: string, pod: string): LogLine[] {
-  if (line === '') return []
-  const entry = LogEntry.safeParse(parseJson(line))
-  if (entry.data?.error !== undefined) throw fault('argo-cd-refused', { message: entry.data.error.message })
-  const result = entry.data?.result
-  if (result === undefined || result.last === true) return []
-  return [{ pod: result.podName ?? pod, text: result.content ?? '', ...defined({ at: result.timeStampStr }) }]
 }
 
 /** Throws `config-invalid`. */

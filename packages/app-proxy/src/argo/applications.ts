@@ -5,6 +5,7 @@
 import { fault, isFault, type Clock } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import type { CASCADES, RollbackInput, RuntimeApplication, RuntimeApplicationDetails, SyncInput } from '@windlass/protocol'
+import { noteSubject } from '../audit/call.ts'
 import {
   ApplicationManifest,
   isBusy,
@@ -117,10 +118,12 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
     find,
     get: async (name) => toRuntimeApplicationDetails(await load(name)),
     async sync({ caller }, name, input) {
+      if (input.dryRun) noteSubject('dry run')
       const app = await change(name, (before) => start(syncOperation(before, input, caller.userName)))
       return toRuntimeApplicationDetails(app)
     },
     async rollback({ caller }, name, input) {
+      noteSubject(`deployment ${input.id}${input.dryRun ? ', dry run' : ''}`)
       const app = await change(name, (before) => start(rollbackOperation(before, input, caller.userName)))
       return toRuntimeApplicationDetails(app)
     },

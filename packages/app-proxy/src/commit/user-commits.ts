@@ -1,6 +1,7 @@
 /** Commits in the name of users: with their Git token, their identity at the forge, and their rights there. */
 import type { RepositoryPlace } from '@windlass/forges'
 import { fault, isFault, openSerial, type Clock } from '@windlass/kit'
+import { noteCommit } from '../audit/call.ts'
 import { readList } from '../forge/browse.ts'
 import type { ForgeSession } from '../forge/session.ts'
 import type { GitToken } from '../store/git-tokens.ts'
@@ -79,6 +80,7 @@ export function openUserCommits({ git, clock }: UserCommitsOptions): UserCommits
       const result = await branches.run(`${account.url} ${branch}`, () =>
         from === undefined ? commitFiles(account, settings, request) : commitToNewBranch(account, settings, { ...request, from }),
       )
+      if (result.isNew) noteCommit({ repository: account.url, branch, revision: result.revision })
       return { ...result, branch, url: home + browser.commitPath(repo, result.revision) }
     },
     merge: (texts, signal) => mergeTexts(texts, { ...git, signal }),

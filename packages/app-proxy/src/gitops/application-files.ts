@@ -26,6 +26,7 @@ import type {
   OtherChange,
 } from '@windlass/protocol'
 import type { Applications } from '../argo/applications.ts'
+import { noteDryRun, noteSubject } from '../audit/call.ts'
 import { findInFile, findInSource, openSource, searchSources, type FoundFile, type OpenSource } from './find-application.ts'
 import type { GitSources } from './git-sources.ts'
 import { goneMeanwhile, inUse, metOther, openLocator, requireFile, requireOnly, requireSource } from './locate-application.ts'
@@ -54,6 +55,8 @@ export interface ApplicationFilesOptions {
   readonly branches: RepositoryBranches
   readonly applications: Pick<Applications, 'find' | 'askRefresh'>
   readonly place: RuntimePlace
+  /** True if applications of other namespaces, which are those of restricted Git sources, can be read. */
+  readonly seesOthers: boolean
 }
 
 /** What a plan changes. */
@@ -71,7 +74,13 @@ interface Made {
   readonly isDryRun: boolean
 }
 
-export function openApplicationFiles({ gitSources, branches, applications, place }: ApplicationFilesOptions): ApplicationFiles {
+export function openApplicationFiles({
+  gitSources,
+  branches,
+  applications,
+  place,
+  seesOthers,
+}: ApplicationFilesOptions): ApplicationFiles {
   const { runtime, namespace } = place
   const locate = openLocator({ gitSources, branches, applications })
 
@@ -86,14 +95,17 @@ export function openApplicationFiles({ gitSources, branches, applications, place
     plan: (view: RepositoryView) => Promise<Plan<Written>>,
   ): Promise<ApplicationChange> {
     const { branch, source } = open
+    const isVisible = seesOthers || source.type === 'standard'
+    noteSubject(`application ${name} in the Git source ${source.name}`)
     if (isDryRun) {
+      noteDryRun()
       const view = await branch.view()
-      return toChange(open, name, { revision: view.revision, result: (await plan(view)).result })
+      return toChange(open, name, { revision: view.revision, result: (await plan(view)).result, isVisible })
     }
     const changed = await branch.change(plan)
     const { commit, result } = changed
     const isRefreshed = commit.isNew && (await applications.askRefresh(source.name))
-    return toChange(open, name, { revision: commit.revision, result, changed, isRefreshed })
+    return toChange(open, name, { revision: commit.revision, result, changed, isRefreshed, isVisible })
   }
 
   /** Throws `conflict` if another Git source or the cluster has the name. Git sources that the caller cannot read are not asked. */
@@ -232,12 +244,13 @@ interface Outcome {
   /** Absent if nothing was to be changed. */
   readonly changed?: Changed<Written>
   readonly isRefreshed?: boolean
+  readonly isVisible: boolean
 }
 
 function toChange(
   open: OpenSource,
   name: string,
-  { revision, result, changed, isRefreshed = false }: Outcome,
+  { revision, result, changed, isRefreshed = false, isVisible }: Outcome,
 ): ApplicationChange {
   const { file, before, after, others } = result
   return {
@@ -247,7 +260,7 @@ function toChange(
     ...(changed !== undefined && { commit: changed.commit }),
     others: distinct([...(changed?.others ?? []), ...others]),
     isRefreshed,
-    isVisible: open.source.type === 'standard',
+    isVisible,
   }
 }
 

@@ -1,6 +1,6 @@
 /** How far Argo CD is with a commit in a Git source: whether the cluster has the application that it wrote, and whether that one is synced. */
 import { isDeepStrictEqual } from 'node:util'
-import { defined } from '@windlass/kit'
+import { defined, isFault } from '@windlass/kit'
 import {
   joinRepositoryUrl,
   problemOfRepositoryUrl,
@@ -8,6 +8,7 @@ import {
   type AppliedApplication,
   type AppliedQuery,
 } from '@windlass/protocol'
+import type { ArgoApi } from '../argo/api.ts'
 import type { Applications } from '../argo/applications.ts'
 import { isAutomatic, isBusy, revisionsOf, toRuntimeApplicationDetails, type ApplicationManifest } from '../argo/manifest.ts'
 import type { RepositoryBranches } from './repository-branch.ts'
@@ -21,9 +22,13 @@ export interface AppliedApplications {
 export interface AppliedApplicationsOptions {
   readonly applications: Pick<Applications, 'find'>
   readonly branches: RepositoryBranches
+  /** Undefined if the app-proxy does not know the server of Argo CD, which has the applications of other namespaces. */
+  readonly argo: Pick<ArgoApi, 'application'> | undefined
+  /** Of the runtime. */
+  readonly namespace: string
 }
 
-export function openAppliedApplications({ applications, branches }: AppliedApplicationsOptions): AppliedApplications {
+export function openAppliedApplications({ applications, branches, argo, namespace }: AppliedApplicationsOptions): AppliedApplications {
   /** Whether Argo CD has compared the cluster with the commit, or with one that came after it. */
   async function hasSeen(call: GitopsCall, { spec, status }: ApplicationManifest, revision: string): Promise<boolean> {
     const [seen] = revisionsOf(status?.sync ?? {})
@@ -35,6 +40,18 @@ export function openAppliedApplications({ applications, branches }: AppliedAppli
     return branch.hasCommit(seen, revision)
   }
 
+  /** Returns the application, or why it is not seen. Those of restricted Git sources are in other namespaces, which only the server of Argo CD reads. */
+  async function findApp(name: string, place = namespace): Promise<{ readonly app?: ApplicationManifest; readonly why?: string }> {
+    if (place === namespace) return defined({ app: await applications.find(name) })
+    if (argo === undefined) return { why: `The runtime does not read the namespace "${place}".` }
+    try {
+      return { app: await argo.application(name, place) }
+    } catch (error) {
+      if (isFault(error, 'argo-cd-refused')) return { why: error.message }
+      throw error
+    }
+  }
+
   return {
     async look(call, name, { gitSource, revision }) {
       const source = await applications.find(gitSource)
@@ -43,10 +60,12 @@ export function openAppliedApplications({ applications, branches }: AppliedAppli
       const state = source.status?.operationState
       const isTried = revisionsOf(state?.syncResult ?? {}).includes(revision)
       const entry = source.status?.resources.find((resource) => resource.kind === 'Application' && resource.name === name)
-      const app = await applications.find(name)
+      const { app, why } = await findApp(name, entry?.namespace)
       if (!isSeen || entry?.status !== 'Synced' || app === undefined) {
         if (isTried && isFailed(state?.phase))
           return failed(`Argo CD could not apply the Git source "${gitSource}": ${state?.message ?? ''}`, app)
+        if (isSeen && entry?.status === 'Synced' && why !== undefined)
+          return waiting(`Argo CD has applied the commit, and does not show the application "${name}". ${why}`)
         return waiting(`Argo CD has not applied the commit of the Git source "${gitSource}" yet.${conditionsOf(source)}`, app)
       }
       return stateOf(app)

@@ -12,6 +12,7 @@ import {
 } from '@windlass/gitops'
 import { fault, hostOf, isFault } from '@windlass/kit'
 import type { ManagedCluster, ManagedClusterChange, ManagedClusterInput, RepositoryChange } from '@windlass/protocol'
+import { noteSubject } from '../audit/call.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ClusterSecrets } from './cluster-secrets.ts'
 import { readIfText, type RepositoryView } from './repository-view.ts'
@@ -60,6 +61,7 @@ export function openClusters({ shared, secrets, hosts, place }: ClustersOptions)
     },
     async add(call, input) {
       const { name } = input
+      noteSubject(`cluster ${name}`)
       const login = readClusterLogin(Buffer.from(input.kubeConfig, 'base64').toString('utf8'))
       if (typeof login === 'string') throw fault('request-invalid', { message: login })
       requireCluster(hosts, login)

@@ -24,6 +24,7 @@ import {
 import { readList } from '../forge/browse.ts'
 import { readIfText, type RepositoryView } from './repository-view.ts'
 import { foreignFile, listClusterNames, oneFile, requireRuntime } from './shared-configuration.ts'
+import { noteSubject } from '../audit/call.ts'
 import type { Plan } from './repository-branch.ts'
 import type { SharedRepositories } from './shared-repository.ts'
 import type { GitopsCall, UserRepositories } from './user-repositories.ts'
@@ -88,6 +89,7 @@ export function openGitSources({ shared, repositories, place, isNamespaced }: Gi
       return found.toSorted((one, other) => (one.name < other.name ? -1 : 1))
     },
     async create(call, input) {
+      noteSubject(`Git source ${input.name}`)
       if (isNamespaced && input.type === 'restricted')
         throw fault('request-invalid', {
           message: `The GitOps runtime "${runtime}" is limited to its namespace, and the applications of a restricted Git source are in another one.`,

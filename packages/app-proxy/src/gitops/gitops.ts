@@ -2,6 +2,7 @@
 import { IN_CLUSTER, runtimeApplicationName, type RuntimePlace } from '@windlass/gitops'
 import type { Kube } from '@windlass/kube'
 import type { Client } from '@windlass/protocol'
+import type { ArgoApi } from '../argo/api.ts'
 import type { Applications } from '../argo/applications.ts'
 import type { Comparisons } from '../argo/comparisons.ts'
 import { detachRuntime } from '../argo/detach.ts'
@@ -29,6 +30,7 @@ export interface GitopsOptions extends UserRepositoriesOptions {
   readonly commits: UserCommits
   readonly applications: Applications
   readonly comparisons: Comparisons
+  readonly argo: ArgoApi | undefined
   readonly place: RuntimePlace
   /** True for a runtime that is limited to its namespace. */
   readonly isNamespaced: boolean
@@ -41,6 +43,7 @@ export function openGitops({
   commits,
   applications,
   comparisons,
+  argo,
   place,
   isNamespaced,
   ...rest
@@ -57,7 +60,7 @@ export function openGitops({
     charts: openRuntimeCharts({ shared, place }),
     gitSources,
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
-    applicationFiles: openApplicationFiles({ gitSources, branches, applications, place }),
-    applied: openAppliedApplications({ applications, branches }),
+    applicationFiles: openApplicationFiles({ gitSources, branches, applications, place, seesOthers: argo !== undefined }),
+    applied: openAppliedApplications({ applications, branches, argo, namespace: place.namespace }),
   }
 }

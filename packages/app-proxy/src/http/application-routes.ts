@@ -13,6 +13,7 @@ import {
 import { z } from 'zod'
 import type { ArgoApi } from '../argo/api.ts'
 import type { Applications } from '../argo/applications.ts'
+import { noteSubject } from '../audit/call.ts'
 import { route, type Route } from './route.ts'
 
 export interface ApplicationParts {
@@ -129,7 +130,13 @@ function objectRoutes({ argo }: Pick<ApplicationParts, 'argo'>): Route[] {
       right: 'see-gitops',
       params: ByName,
       query: ContainerLogQuery,
-      handle: async ({ params, query }) => ({ items: await api().logs(params.name, query) }),
+      handle: ({ params, query }) => api().logs(params.name, query),
+    }),
+    route('GET', '/applications/{name}/resource', {
+      right: 'see-gitops',
+      params: ByName,
+      query: ResourceKey,
+      handle: ({ params, query }) => api().resource(params.name, query),
     }),
     route('GET', '/applications/{name}/events', {
       right: 'see-gitops',
@@ -143,6 +150,7 @@ function objectRoutes({ argo }: Pick<ApplicationParts, 'argo'>): Route[] {
       params: ByName,
       body: ResourceKey,
       async handle({ params, body }) {
+        noteSubject(`${body.kind} ${[body.namespace, body.name].filter((part) => part !== '').join('/')}`)
         await api().removeResource(params.name, body)
         return undefined
       },

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fault, hasCode, isAbort, isFault, watchUnused, type Fault, type Logger } from '@windlass/kit'
 import type { Access } from '../access/access.ts'
+import type { Audit, AuditedCall } from '../audit/audit.ts'
 import { requireRight, requireWriting, tokenOf, type Caller } from '../access/caller.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { requireHttps } from './https.ts'
@@ -11,6 +12,7 @@ import type { Route } from './route.ts'
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly access: Access
+  readonly audit: Audit
   /** Origins of pages that may call. */
   readonly origins: readonly string[]
   /** Path below which all routes are, without a slash at its end; empty for the root. */
@@ -26,6 +28,9 @@ export interface HttpOptions {
 
 const KEEP_ALIVE_MS = 75_000
 const REQUEST_MS = 120_000
+/** Lengths that the control plane takes. */
+const MAX_PATH = 1_000
+const MAX_CLIENT = 300
 
 /** Creates the server without listening. */
 export function openHttp(options: HttpOptions): FastifyInstance {
@@ -74,7 +79,7 @@ export function openHttp(options: HttpOptions): FastifyInstance {
 }
 
 function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
-  const { access, closing, log, pathPrefix } = options
+  const { access, audit, closing, log, pathPrefix } = options
   const { method, path, right, isWrite, maxBodyBytes, slots, run } = route
   async function admit({ headers }: FastifyRequest): Promise<Caller> {
     const caller = await access.callerOf(tokenOf(headers))
@@ -82,6 +87,13 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     requireRight(caller, right)
     return caller
   }
+  const auditedCall = ({ url, headers, id }: FastifyRequest): AuditedCall => ({
+    right,
+    action: `${method} ${pathPrefix}/api${path}`,
+    path: (url.split('?')[0] ?? '').slice(0, MAX_PATH),
+    requestId: id,
+    client: headers['user-agent']?.slice(0, MAX_CLIENT),
+  })
   server.route({
     method,
     url: `${pathPrefix}/api` + path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -89,7 +101,11 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     // Before the body is read, so that refused calls use no memory.
     async onRequest(request, reply) {
       if (options.requireHttps) requireHttps(request.headers)
-      await admit(request)
+      await admit(request).catch(async (error: unknown) => {
+        if (isWrite && isFault(error, 'forbidden', 'scope-missing'))
+          await audit.refused(tokenOf(request.headers) ?? '', auditedCall(request))
+        throw error
+      })
       const leave = await slots?.enter()
       if (leave !== undefined) whenGone(reply, leave)
     },
@@ -102,7 +118,8 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
       const confirm = async (): Promise<void> => void (await admit(request))
       const key = tokenOf(request.headers) ?? ''
       const signal = AbortSignal.any([gone.signal, closing])
-      const answer = await run({ params, query, body, caller, key, confirm, signal })
+      const call = (): Promise<object | undefined> => run({ params, query, body, caller, key, confirm, signal })
+      const answer = await (isWrite ? audit.run(key, auditedCall(request), call) : call())
       if (isWrite) log.info({ user: caller.userId, action: `${method} ${path}`, params, requestId: request.id }, 'change')
       return answer === undefined ? reply.code(204).send() : answer
     },

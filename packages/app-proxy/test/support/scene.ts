@@ -9,6 +9,8 @@ import { startAppProxy, type AppProxy, type AppProxyOptions } from '../../src/in
 import { NAMESPACE, startKubeApi, type KubeApi } from './kube-api.ts'
 
 export const PAGE = 'https://ci.example.com'
+/** Folder with the ends of calls, which stays. */
+const ENDS = 'windlass-call-ends-prod'
 export const STORE_IV = 'the random text of this test'
 
 export interface Control {
@@ -56,6 +58,8 @@ export interface Scene extends AsyncDisposable {
   restart(options?: Partial<AppProxyOptions>): Promise<void>
   /** Files and folders that were left behind. */
   leftovers(): string[]
+  /** Files of the ends of calls that the server does not have yet. */
+  waitingEnds(): string[]
 }
 
 export async function openScene(control: Control, given: Partial<AppProxyOptions> = {}): Promise<Scene> {
@@ -121,7 +125,8 @@ export async function openScene(control: Control, given: Partial<AppProxyOptions
       await proxy.close()
       proxy = await start(more)
     },
-    leftovers: () => readdirSync(workFolder),
+    leftovers: () => readdirSync(workFolder).filter((name) => name !== ENDS),
+    waitingEnds: () => readdirSync(join(workFolder, ENDS)),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

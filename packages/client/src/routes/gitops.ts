@@ -2,7 +2,11 @@
 import {
   Application,
   ApplicationDetails,
+  ApplicationEvent,
   ApplicationQuery,
+  ContainerLog,
+  ContainerLogQuery,
+  EventQuery,
   GitopsSettings,
   GitopsSettingsInput,
   GitopsToken,
@@ -10,6 +14,8 @@ import {
   page,
   RefreshInput,
   ResourceDifference,
+  ResourceKey,
+  ResourceManifest,
   ResourceNode,
   RollbackInput,
   RuntimeApplicationDetails,
@@ -53,6 +59,12 @@ export const applications = {
   live: route('GET', '/v1/applications/{id}/live', { answer: RuntimeApplicationDetails }),
   tree: route('GET', '/v1/applications/{id}/tree', { answer: page(ResourceNode) }),
   diff: route('GET', '/v1/applications/{id}/diff', { answer: page(ResourceDifference) }),
+  /** Shows an object of an application as the cluster has it. */
+  resource: route('GET', '/v1/applications/{id}/resource', { query: ResourceKey, answer: ResourceManifest }),
+  /** Lists events of an application, or of one of its objects. */
+  events: route('GET', '/v1/applications/{id}/events', { query: EventQuery, answer: page(ApplicationEvent) }),
+  /** Shows the newest lines of the log of a container. `followContainerLog` goes on after them. */
+  logs: route('GET', '/v1/applications/{id}/logs', { query: ContainerLogQuery, answer: ContainerLog }),
   /** Starts a sync. */
   sync: route('POST', '/v1/applications/{id}/sync', { body: SyncInput, answer: RuntimeApplicationDetails }),
   /** Starts a sync to an earlier deployment. */

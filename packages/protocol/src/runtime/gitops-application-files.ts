@@ -133,7 +133,7 @@ export const ApplicationChange = ApplicationFile.omit({ text: true }).extend({
   others: z.array(OtherChange),
   /** False if the cluster has no application for the Git source that could be refreshed. Argo CD finds the commit later, if at all. */
   isRefreshed: z.boolean(),
-  /** False if it is in another namespace, which the runtime does not read: that of a restricted Git source. */
+  /** False if it is in the namespace of a restricted Git source, and the runtime does not know the server of Argo CD, which reads it. */
   isVisible: z.boolean(),
 })
 export type ApplicationChange = z.infer<typeof ApplicationChange>

@@ -196,8 +196,28 @@ export const ResourceDifference = z.object({
 export type ResourceDifference = z.infer<typeof ResourceDifference>
 
 /** A line of the log of a container. */
-export const LogLine = z.object({ pod: z.string(), at: z.string().optional(), text: z.string() })
+export const LogLine = z.object({
+  pod: z.string(),
+  /** As the node of the pod wrote it, with nanoseconds. */
+  at: z.string().optional(),
+  text: z.string(),
+  /** True if the line is longer, and only its beginning is here. */
+  isCut: z.boolean().optional(),
+})
 export type LogLine = z.infer<typeof LogLine>
+
+/** Bytes of the newest lines that one answer has. */
+export const MAX_LOG_BYTES = 4_194_304
+/** Characters of a line. */
+export const MAX_LOG_LINE = 16_384
+
+/** The newest lines of the log of a container, oldest first. */
+export const ContainerLog = z.object({
+  items: z.array(LogLine),
+  /** True if there were more lines than were asked for, or than one answer has. The earlier ones are left out. */
+  isCut: z.boolean().optional(),
+})
+export type ContainerLog = z.infer<typeof ContainerLog>
 
 export const ContainerLogQuery = z.object({
   pod: Name,
@@ -206,6 +226,10 @@ export const ContainerLogQuery = z.object({
   /** Number of lines from the end. */
   tail: z.coerce.number().int().min(1).max(5_000).default(500),
   previous: z.stringbool().default(false),
+  /** Age of the oldest line. Seconds. */
+  since: z.coerce.number().int().min(1).max(31_536_000).optional(),
+  /** `at` of a line that the caller has. The answer begins some seconds before it, because Kubernetes counts in seconds and clocks differ. */
+  after: z.iso.datetime({ offset: true }).optional(),
 })
 export type ContainerLogQuery = z.output<typeof ContainerLogQuery>
 
@@ -229,3 +253,7 @@ export const EventQuery = z.object({
   namespace: Name.optional(),
 })
 export type EventQuery = z.output<typeof EventQuery>
+
+/** An object as the cluster has it. Values of Secrets are hidden. */
+export const ResourceManifest = z.object({ manifest: z.record(z.string(), z.unknown()) })
+export type ResourceManifest = z.infer<typeof ResourceManifest>

@@ -78,3 +78,31 @@ export const GitopsAccess = z.object({
   isReadOnly: z.boolean(),
 })
 export type GitopsAccess = z.infer<typeof GitopsAccess>
+
+/** A call that a user makes at an app-proxy and that changes something. It is announced before its effect, with the token of the user. */
+export const GitopsCallStart = GitopsAccessQuestion.extend({
+  /** Of the app-proxy, a new one for each call. */
+  id: Id,
+  right: z.enum(GITOPS_RIGHTS),
+  /** Method and route below the host of the runtime: `POST /app-proxy/api/applications/{name}/sync`. */
+  action: z.string().min(1).max(200),
+  /** Path of the call, without its query. */
+  path: z.string().min(1).max(1_000),
+  requestId: z.string().min(1).max(100),
+  /** `User-Agent` of the caller. */
+  client: z.string().max(300).optional(),
+})
+export type GitopsCallStart = z.infer<typeof GitopsCallStart>
+
+/** `nothing`: the call changed nothing, because its input was not valid or it was only to show what it would do. The audit log does not have it. */
+export const GITOPS_CALL_RESULTS = ['done', 'denied', 'failed', 'nothing'] as const
+
+/** How such a call has ended, with the token of the runtime. */
+export const GitopsCallEnd = z.strictObject({
+  result: z.enum(GITOPS_CALL_RESULTS),
+  /** Code of the error. */
+  code: z.string().max(60).optional(),
+  /** What changed: the object, and the commits that were made. */
+  detail: z.string().max(500).optional(),
+})
+export type GitopsCallEnd = z.infer<typeof GitopsCallEnd>

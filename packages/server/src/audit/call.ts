@@ -23,11 +23,16 @@ export interface AuditedCall {
   isRecorded: boolean
 }
 
-const calls = new AsyncLocalStorage<AuditedCall>()
+const calls = new AsyncLocalStorage<AuditedCall | undefined>()
 
 /** Runs `work` as the given call. */
 export function inCall<T>(call: AuditedCall, work: () => Promise<T>): Promise<T> {
   return calls.run(call, work)
+}
+
+/** Runs work that is not the effect of the current call, so that its transactions do not record it. */
+export function outsideCall<T>(work: () => Promise<T>): Promise<T> {
+  return calls.run(undefined, work)
 }
 
 export function currentCall(): AuditedCall | undefined {

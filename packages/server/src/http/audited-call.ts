@@ -24,7 +24,8 @@ export function auditedCall({ method, path, spec }: Route, request: FastifyReque
   }
 }
 
-function toCaller(actor: Actor): Caller {
+/** Returns the actor as the audit log shows it. */
+export function toCaller(actor: Actor): Caller {
   if (actor.kind === 'key')
     return { kind: actor.isUser === true ? 'user' : 'key', id: actor.id, name: actor.name, owner: actor.owner?.name }
   return actor.kind === 'build' ? { kind: 'build', id: actor.buildId, name: actor.name } : { kind: 'nobody', id: '', name: '' }

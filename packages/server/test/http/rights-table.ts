@@ -319,6 +319,7 @@ PUT    /v1/gitops-settings                                                   adm
 DELETE /v1/gitops-settings                                                   admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}                                         admin       gitops:write
 POST   /v1/gitops-runtimes/{runtime}/access                                  viewer      gitops:read
+POST   /v1/gitops-runtimes/{runtime}/calls                                   viewer      gitops:read
 GET    /v1/gitops-runtimes/{runtime}/tokens                                  viewer      gitops:read
 POST   /v1/gitops-runtimes/{runtime}/tokens                                  admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             admin       gitops:write
@@ -327,6 +328,9 @@ GET    /v1/applications/{id}                                                 vie
 GET    /v1/applications/{id}/live                                            viewer      gitops:read
 GET    /v1/applications/{id}/tree                                            viewer      gitops:read
 GET    /v1/applications/{id}/diff                                            viewer      gitops:read
+GET    /v1/applications/{id}/resource                                        viewer      gitops:read
+GET    /v1/applications/{id}/events                                          viewer      gitops:read
+GET    /v1/applications/{id}/logs                                            viewer      gitops:read
 POST   /v1/applications/{id}/sync                                            developer   gitops:write
 POST   /v1/applications/{id}/rollback                                        developer   gitops:write
 POST   /v1/applications/{id}/refresh                                         developer   gitops:write
@@ -358,6 +362,7 @@ POST   /v1/releases/{id}/terminate                                           dev
 POST   /v1/releases/{id}/retry                                               developer   gitops:write
 POST   /v1/errands/claim                                                     gitops-runtime -
 POST   /v1/errands/{id}/report                                               gitops-runtime -
+POST   /v1/gitops-calls/{id}/end                                             gitops-runtime -
 POST   /2.0/api/events                                                       gitops-runtime -
 GET    /v1/gitlab-managers                                                   viewer      gitlab-job:read
 PUT    /v1/gitlab-managers/{id}                                              maintainer  gitlab-report:write

@@ -7,12 +7,12 @@ import { useEffect, useState, type ReactElement } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Select } from '../parts/forms/choice.tsx'
 import { Command } from '../parts/copy.tsx'
-import { download } from '../parts/download.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/forms/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { saveText } from '../parts/save-text.ts'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { client } from '../server/client.ts'
@@ -84,7 +84,7 @@ function ChainState({ filter }: { readonly filter: AuditFilter }): ReactElement 
   const verify = useMutation({ mutationFn: () => verifyAudit(setCount) })
   const save = useMutation({
     mutationFn: async () => listAll(({ query }) => client.audit.list({ query: { ...filter, ...query } }), MOST_EXPORTED),
-    onSuccess: (records) => saveFile('audit.csv', toCsv(records)),
+    onSuccess: (records) => saveText('audit.csv', toCsv(records), 'text/csv'),
   })
   const { data } = verify
   return (
@@ -109,12 +109,6 @@ function ChainState({ filter }: { readonly filter: AuditFilter }): ReactElement 
       {save.error !== null && <Problem error={save.error} />}
     </div>
   )
-}
-
-function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  download(url, name)
-  URL.revokeObjectURL(url)
 }
 
 function Records({ filter }: { readonly filter: AuditFilter }): ReactElement {

@@ -1,6 +1,7 @@
 /** What the screens of applications read from the server. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { openDeliveryClient } from '@windlass/client/delivery'
+import type { EventQuery, ResourceKey } from '@windlass/protocol'
 import { client } from '../server/client.ts'
 import type { ApplicationFilter } from './filter.ts'
 
@@ -47,6 +48,21 @@ export const deliveryQueries = {
       queryKey: ['live-application', name, 'tree'],
       queryFn: async ({ signal }) => (await delivery.applications.tree(name, { signal })).items,
       refetchInterval: isBusy ? LIVE_MS.busy * 2 : LIVE_MS.calm,
+      retry: false,
+    }),
+  /** An object as the cluster has it. */
+  resource: (name: string, object: ResourceKey) =>
+    queryOptions({
+      queryKey: ['live-application', name, 'resource', object],
+      queryFn: async ({ signal }) => (await delivery.applications.resource(name, { query: object, signal })).manifest,
+      refetchInterval: LIVE_MS.calm,
+      retry: false,
+    }),
+  events: (name: string, query: EventQuery) =>
+    queryOptions({
+      queryKey: ['live-application', name, 'events', query],
+      queryFn: async ({ signal }) => (await delivery.applications.events(name, { query, signal })).items,
+      refetchInterval: LIVE_MS.calm,
       retry: false,
     }),
   differences: (name: string) =>

@@ -73,7 +73,7 @@ export async function finish(
   if (options.wait && !change.isVisible)
     throw fault('not-supported', {
       message: `The runtime does not read the namespace of the restricted Git source "${gitSource}", so it cannot wait for the application.`,
-      hint: 'The commit is made. Leave --wait out, and look at Argo CD.',
+      hint: 'The commit is made. Look at Argo CD, or name its server to the runtime: `global.integrations.argo-cd.server` of the chart.',
     })
   const applied =
     options.wait && commit !== undefined

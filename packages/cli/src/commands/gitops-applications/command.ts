@@ -44,16 +44,29 @@ const reading = [
     run: async (invocation) => (await import('./objects.ts')).showDiff(invocation),
   }),
   command('gitops app logs', {
-    summary: 'Show the last lines of the log of a pod of an application',
+    summary: 'Show the log of a pod of an application',
     arguments: [...application, { name: '<pod>', summary: 'NAMESPACE/NAME' }],
     options: {
       container: text('-c, --container <name>', 'Container (default: that of the pod)'),
       tail: integer('--tail <lines>', 'Number of lines from the end (default: 500)'),
+      since: integer('--since <seconds>', 'Show only lines that are not older'),
+      follow: flag('-f, --follow', 'Show new lines until Ctrl-C'),
+      timestamps: flag('--timestamps', 'Show the time of each line'),
       previous: flag('--previous', 'Show the log of the container before its last restart'),
       ...url,
     },
-    examples: ['windlass gitops app logs prod shop shop/api-7c9f8d-x2x4k'],
-    run: async (invocation) => (await import('./objects.ts')).showLogs(invocation),
+    examples: [
+      'windlass gitops app logs prod shop shop/api-7c9f8d-x2x4k',
+      'windlass gitops app logs prod shop shop/api-7c9f8d-x2x4k -f --since 300',
+    ],
+    run: async (invocation) => (await import('./logs.ts')).showLogs(invocation),
+  }),
+  command('gitops app manifest', {
+    summary: 'Show an object of an application as the cluster has it; values of Secrets are hidden',
+    arguments: [...application, { name: '<object>', summary: 'KIND/NAMESPACE/NAME, see `gitops app tree`' }],
+    options: { ...url, ...output },
+    examples: ['windlass gitops app manifest prod shop Deployment/shop/api'],
+    run: async (invocation) => (await import('./objects.ts')).showManifest(invocation),
   }),
   command('gitops app events', {
     summary: 'Show the events of an application, or of one of its objects',

@@ -87,23 +87,20 @@ async function diffOf(item: ResourceDifference, style: Style): Promise<string[]>
   return paintDiff(unifiedDiff(textOf(item.live), textOf(item.target), labels), style)
 }
 
-interface LogOptions {
-  readonly runtimeUrl: string | undefined
-  readonly container: string | undefined
-  readonly tail: number | undefined
-  readonly previous: boolean
-}
-
-/** Runs `gitops app logs RUNTIME NAME NAMESPACE/POD`. */
-export async function showLogs({ args, options, out, settings }: Invocation<LogOptions>): Promise<void> {
-  const [runtime = '', name = '', place = ''] = args
-  const [namespace = '', pod = '', ...more] = place.split('/')
-  if (namespace === '' || pod === '' || more.length > 0)
-    throw fault('usage', { message: `"${place}" does not name a pod.`, hint: 'Write NAMESPACE/NAME, see `gitops app tree`.' })
+/** Runs `gitops app manifest RUNTIME NAME OBJECT`. */
+export async function showManifest({ args, options, out, settings }: Invocation<Shown>): Promise<void> {
+  const [runtime = '', name = '', object = ''] = args
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
-  const { container, tail, previous } = options
-  const { items } = await calls.applicationLogs(name, { query: { pod, namespace, container, tail, previous } })
-  for (const { text } of items) out.line(text)
+  const found = select((await calls.applicationTree(name)).items, [object])
+  const [node] = found
+  if (node === undefined || found.length > 1)
+    throw fault('usage', {
+      message: `"${object}" is the name of ${found.length} objects: ${found.map(nameOf).join(', ')}.`,
+      hint: 'Name one of them.',
+    })
+  const { group = '', kind, namespace = '', name: own } = node
+  const { manifest } = await calls.applicationResource(name, { query: { group, kind, namespace, name: own } })
+  await printValue(out, manifest, options.output ?? 'yaml')
 }
 
 /** Runs `gitops app events RUNTIME NAME [OBJECT]`. */

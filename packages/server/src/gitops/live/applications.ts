@@ -6,18 +6,19 @@ import { fault } from '@windlass/kit'
 import { tolerant, type CallOptions, type Method } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
-import { noteSubject } from '../../audit/call.ts'
+import { noteSubject, outsideCall } from '../../audit/call.ts'
 import type { Actor } from '../../identity/actor.ts'
 import { showApplication } from '../applications/show-applications.ts'
+import { announceOwnCall } from '../calls.ts'
 import { openRuntimeClient, throwForCaller, type CallRuntime } from './runtime-client.ts'
 
-export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' | 'timeoutMs'> {
+export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' | 'query' | 'timeoutMs'> {
   readonly actor: Actor
   /** Id of the application, or RUNTIME/NAMESPACE/NAME. */
   readonly id: string
   readonly method: Extract<Method, 'GET' | 'POST'>
   /** Below the path of the application. Empty: the application itself. */
-  readonly part: '' | '/tree' | '/diff' | '/sync' | '/rollback' | '/refresh' | '/terminate'
+  readonly part: '' | '/tree' | '/diff' | '/resource' | '/events' | '/logs' | '/sync' | '/rollback' | '/refresh' | '/terminate'
   readonly answer: S
   /** Aborted when the server closes. A caller that leaves does not end a call that may have had its effect. */
   readonly signal: AbortSignal
@@ -35,11 +36,18 @@ export async function callApplication<S extends z.ZodType>(
   const { runtime, namespace, name } = await showApplication(app, id)
   const client = await openRuntimeClient(app, callRuntime, { actor, runtime, isReadOnly: method === 'GET' })
   const path = `/app-proxy/api/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}${part}`
-  const answered = await client.call(method, path, tolerant(answer), options).catch((error: unknown) => {
+  // The effect is elsewhere, so a call that changes something is announced before.
+  const end = method === 'POST' ? await announceOwnCall(app, client.runtimeId) : undefined
+  const answered = await client.call(method, path, tolerant(answer), options).catch(async (error: unknown) => {
+    // Its failure has a record. A server that stops does not know how the call ends.
     if (options.signal.aborted) throw fault('unavailable', STOPPED, error)
+    if (end !== undefined) await outsideCall(() => app.store.write(end))
     return throwForCaller(error)
   })
-  // The effect is elsewhere. A transaction writes the record of the call into the audit log.
-  if (method === 'POST') await app.store.write(async () => noteSubject(`application ${runtime}/${namespace}/${name}`))
+  if (end === undefined) return answered
+  await app.store.write(async (tx) => {
+    await end(tx)
+    noteSubject(`application ${runtime}/${namespace}/${name}`)
+  })
   return answered
 }

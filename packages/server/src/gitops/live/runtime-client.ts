@@ -20,12 +20,16 @@ export interface RuntimeCaller {
   readonly isReadOnly: boolean
 }
 
+export interface RuntimeClient extends Client {
+  readonly runtimeId: string
+}
+
 /** Returns a client of the app-proxy. Throws `not-found`, and `tunnel-offline` if this server has no tunnels. */
 export async function openRuntimeClient(
   app: App,
   callRuntime: CallRuntime | undefined,
   { actor, runtime, isReadOnly }: RuntimeCaller,
-): Promise<Client> {
+): Promise<RuntimeClient> {
   const found = (await findGitopsRuntime(app.store.query, app.accountId, runtime)) ?? unknownRuntime(runtime)
   if (callRuntime === undefined)
     throw fault('tunnel-offline', {
@@ -33,7 +37,8 @@ export async function openRuntimeClient(
       hint: 'Use the command line with the URL of the runtime: `windlass gitops app --help`. See docs/operate/tunnels.md for tunnels.',
     })
   const token = await issueRuntimePass(app, { actor, runtimeId: found.id, isReadOnly })
-  return createClient({ url: 'http://runtime', token, transport: throughTunnel(callRuntime, prefixOf(app, runtime)) })
+  const client = createClient({ url: 'http://runtime', token, transport: throughTunnel(callRuntime, prefixOf(app, runtime)) })
+  return { ...client, runtimeId: found.id }
 }
 
 function throughTunnel(callRuntime: CallRuntime, prefix: string): Transport {

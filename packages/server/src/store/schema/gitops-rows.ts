@@ -165,3 +165,16 @@ export interface ErrandRow {
   result: string | null
   created_at: number
 }
+
+/** A call at an app-proxy, or one that this server makes there, whose end is not known. */
+export interface RuntimeCallRow {
+  /** Given by the app-proxy. */
+  id: string
+  account_id: string
+  runtime_id: string
+  /** JSON: StoredCall. */
+  call: string
+  begun_at: number
+  /** When the audit log got a record that says that the end is not known; null before. */
+  lost_at: number | null
+}

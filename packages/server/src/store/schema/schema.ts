@@ -42,6 +42,7 @@ import type {
   GitopsTokenRow,
   ReleaseRow,
   ReleaseTriggerRow,
+  RuntimeCallRow,
   TunnelRow,
 } from './gitops-rows.ts'
 import type { AgentCheckRow, AgentJobRow, ContextCheckRow, DiskRow } from './disk-rows.ts'
@@ -133,6 +134,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   gitops_release: ReleaseRow
   gitops_errand: ErrandRow
   gitops_release_trigger: ReleaseTriggerRow
+  gitops_call: RuntimeCallRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow

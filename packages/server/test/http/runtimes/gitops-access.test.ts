@@ -1,6 +1,9 @@
 /** The question of an app-proxy for the rights of its caller. */
-import { appProxyCalls } from '@windlass/client/app-proxy'
+import { appProxyCalls, runtimeCallCalls } from '@windlass/client/app-proxy'
+import { newId, systemClock } from '@windlass/kit'
+import type { AuditRecord } from '@windlass/protocol'
 import { expect, test } from 'vitest'
+import { recordLostCalls } from '../../../src/gitops/calls.ts'
 import { openHttpScene } from '../../support/http-scene.ts'
 
 test('a caller learns its own rights at a runtime, with the token of that runtime (O025)', async () => {
@@ -29,4 +32,49 @@ test('a caller learns its own rights at a runtime, with the token of that runtim
   expect(await ask(key)).toMatchObject({ rights: [] })
   await admin.gitopsRuntimes.delete('prod')
   await expect(ask(key)).rejects.toMatchObject({ code: 'runtime-token-invalid' })
+})
+
+test('a call at an app-proxy has a record with its end, one that ends late two, and one of another runtime none (O025)', async () => {
+  await using scene = await openHttpScene()
+  const { admin, nobody, server, adminToken } = scene
+  const { token: runtimeToken } = await admin.gitopsRuntimes.createToken('prod')
+  const other = await admin.gitopsRuntimes.createToken('other')
+  const { token: reader } = await admin.keys.create({ name: 'reader', role: 'viewer' })
+  const begin = (id: string, key = adminToken) =>
+    appProxyCalls(nobody.withToken(key)).beginCall('prod', {
+      runtimeToken,
+      id,
+      right: 'change-gitops',
+      action: 'POST /app-proxy/api/applications',
+      path: '/app-proxy/api/applications',
+      requestId: id,
+    })
+  const ends = (token = runtimeToken) => runtimeCallCalls(nobody.withToken(token))
+  const records = async (): Promise<AuditRecord[]> =>
+    (await admin.audit.list({ query: { order: 'oldest', limit: 100, q: '/app-proxy/api/applications' } })).items
+  const [denied, ended, lost] = [1, 2, 3].map(() => newId(systemClock.now())) as [string, string, string]
+  await expect(begin(denied, reader)).rejects.toMatchObject({ code: 'forbidden' })
+  expect(await records()).toMatchObject([{ actor: 'reader', result: 'denied', requestId: denied, target: 'prod/app-proxy/api/applications' }])
+  await begin(ended)
+  await expect(begin(ended)).rejects.toMatchObject({ code: 'conflict' })
+  await ends(other.token).end(ended, { result: 'done' })
+  expect(await records()).toHaveLength(1)
+  await ends().end(ended, { result: 'failed', code: 'git-conflict', detail: 'application shop' })
+  await ends().end(ended, { result: 'done' })
+  expect((await records()).slice(1)).toMatchObject([
+    { result: 'failed', code: 'git-conflict', detail: 'application shop', requestId: ended },
+  ])
+  // The app-proxy was killed. Its end comes later than it was expected.
+  await begin(lost)
+  const { app } = server
+  await recordLostCalls(app)
+  expect(await records()).toHaveLength(2)
+  const later = { ...app, clock: { ...app.clock, now: () => app.clock.now() + 3_700_000 } }
+  await recordLostCalls(later)
+  await recordLostCalls(later)
+  await ends().end(lost, { result: 'done' })
+  expect((await records()).slice(2)).toMatchObject([
+    { result: 'failed', code: 'outcome-unknown', requestId: lost, detail: expect.stringContaining('called at') },
+    { result: 'done', requestId: lost },
+  ])
 })

@@ -10,6 +10,7 @@ import { proxyFrom, silentLog, systemClock } from '@windlass/kit'
 import type { RuntimeApplicationDetails } from '@windlass/protocol'
 import { startTunnelClient } from '@windlass/tunnel/client'
 import { expect, onTestFinished, test } from 'vitest'
+import { recordLostCalls } from '../../../src/gitops/calls.ts'
 import { findPassActor } from '../../../src/identity/keys/runtime-pass.ts'
 import { browse, browseWith, OWN_PAGE, signIn } from '../../support/browser.ts'
 import { argoApplication, event, report } from '../../support/fakes/application-reporter.ts'
@@ -117,6 +118,10 @@ test('a browser reaches the app-proxy of a runtime by its session, which stays a
   for (const { headers } of runtime.asked) expect(headers.cookie).toBeUndefined()
   const { items } = await scene.admin.audit.list({ query: { limit: 20 } })
   expect(items.find(({ action }) => action === 'POST /v1/applications/{id}/sync')).toMatchObject({ result: 'done', actor: 'dan' })
+  // A call that was announced before its effect is no lost one after its end.
+  const { app } = scene.server
+  await recordLostCalls({ ...app, clock: { ...app.clock, now: () => app.clock.now() + 3_700_000 } })
+  expect((await scene.admin.audit.list({ query: { limit: 20 } })).items).toEqual(items)
 })
 
 test('a page of another origin, a viewer and a limited key change nothing at a runtime (W102)', async () => {

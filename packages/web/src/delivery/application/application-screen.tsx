@@ -3,9 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import type { ApplicationDetails } from '@windlass/protocol'
 import { Suspense, type ReactElement } from 'react'
 import { Link, useParams } from 'wouter'
+import { Command } from '../../parts/copy.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import layout from '../../parts/layout.module.css'
 import { Problem } from '../../parts/problem.tsx'
+import { sh } from '../../parts/shell.ts'
 import { Tabs } from '../../parts/tabs.tsx'
 import { When } from '../../parts/when.tsx'
 import { late } from '../../shell/late.tsx'
@@ -88,9 +90,20 @@ function Loaded({ application, part }: LoadedProps): ReactElement {
 function Away({ live: { reported, away } }: { readonly live: LiveApplication }): ReactElement | null {
   if (away === undefined || away.kind === 'asked') return null
   if (away.kind === 'failed') return <Problem error={away.error} onRetry={away.retry} />
+  const { runtime, name, reportedAt } = reported
+  if (away.kind === 'offline')
+    return (
+      <p className={layout['warning']} role="status">
+        The runtime <bdi>{runtime}</bdi> is not connected, so this is what it reported <When at={reportedAt} />.
+      </p>
+    )
   return (
-    <p className={layout['warning']} role="status">
-      The runtime <bdi>{reported.runtime}</bdi> is not connected, so this is what it reported <When at={reported.reportedAt} />.
-    </p>
+    <div className={layout['warning']} role="status">
+      <p>
+        The runtime <bdi>{runtime}</bdi> has no tunnel, and the server never calls an ingress of a cluster, so this is what it reported{' '}
+        <When at={reportedAt} />. The command line operates the application at the URL of the runtime:
+      </p>
+      <Command text={`${sh`windlass gitops app get ${runtime} ${name}`} --runtime-url URL`} />
+    </div>
   )
 }

@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { plural } from '@windlass/plan'
 import { APPLICATION_HEALTHS } from '@windlass/protocol'
 import { ChevronDown, ChevronRight } from 'lucide-react'
-import { useMemo, useState, type ReactElement } from 'react'
+import { Suspense, useMemo, useState, type ReactElement } from 'react'
+import { Link } from 'wouter'
 import { Status } from '../../looks/status.tsx'
 import { Button } from '../../parts/button.tsx'
 import cells from '../../parts/cells.module.css'
@@ -14,13 +15,18 @@ import layout from '../../parts/layout.module.css'
 import { toProblem } from '../../parts/problem.tsx'
 import { sh } from '../../parts/shell.ts'
 import { Table } from '../../parts/table.tsx'
+import { late } from '../../shell/late.tsx'
 import { useParam } from '../../url/search.ts'
 import styles from '../delivery.module.css'
 import { deliveryQueries } from '../queries.ts'
 import { lookOfHealth, lookOfSync } from '../states.ts'
 import { nameOf } from './objects.ts'
-import { countStates, rowsOf, toTree, type StateFilter, type TreeObject, type TreeRow } from './tree.ts'
+import { countStates, findObject, rowsOf, toTree, type StateFilter, type TreeObject, type TreeRow } from './tree.ts'
 import type { LiveApplication } from './use-live.ts'
+import { useObject } from './use-object.ts'
+
+/** A chunk of its own, because it has the writer of YAML and the reader of logs. */
+const ObjectDrawer = late(async () => (await import('./object/object-drawer.tsx')).ObjectDrawer)
 
 /** Rows that are shown at first, and with each further click. */
 const PAGE_ROWS = 200
@@ -34,6 +40,12 @@ export function ResourceTree({ live }: { readonly live: LiveApplication }): Reac
   const nodes = now === undefined || tree.error !== null ? undefined : tree.data
   const { resources } = now ?? reported
   const objects = useMemo(() => toTree(resources, nodes), [resources, nodes])
+  const shown = useObject()
+  const found = shown.name === undefined ? undefined : findObject(objects, shown.name)
+  // The log of a pod stays open after its end.
+  const [kept, setKept] = useState<TreeObject>()
+  if (found !== undefined && found !== kept) setKept(found)
+  const object = found ?? (kept?.key === shown.name ? kept : undefined)
   if (objects.length === 0) return <Empty>The application has no resources.</Empty>
   return (
     <div className={layout['tight']}>
@@ -49,6 +61,11 @@ export function ResourceTree({ live }: { readonly live: LiveApplication }): Reac
         </p>
       )}
       <Command text={sh`windlass gitops app tree ${reported.runtime} ${reported.name}`} />
+      {object !== undefined && (
+        <Suspense fallback={null}>
+          <ObjectDrawer live={live} object={object} isGone={found === undefined} shown={shown} />
+        </Suspense>
+      )}
     </div>
   )
 }
@@ -110,6 +127,7 @@ function wordOf(state: StateFilter): string {
 function ObjectCell({ row, onToggle }: { readonly row: TreeRow; readonly onToggle: () => void }): ReactElement {
   const { object, depth, parent, isOpen } = row
   const { kind, group, name, namespace, isHook } = object
+  const { hrefOf } = useObject()
   return (
     <div className={styles['object']} style={{ paddingLeft: depth * INDENT }}>
       {isOpen === undefined ? (
@@ -127,7 +145,9 @@ function ObjectCell({ row, onToggle }: { readonly row: TreeRow; readonly onToggl
       )}
       <span className={cells['pair']}>
         <span>
-          <span className={styles['kind']}>{kind}</span> <bdi>{name}</bdi>
+          <Link href={hrefOf(object.key)}>
+            <span className={styles['kind']}>{kind}</span> <bdi>{name}</bdi>
+          </Link>
           {parent !== undefined && <span className="unseen">, created by {parent}</span>}
         </span>
         <bdi className={cells['more']}>{[namespace, group, isHook ? 'hook' : undefined].filter(Boolean).join(', ')}</bdi>

@@ -106,6 +106,15 @@ export function countStates(tree: readonly TreeObject[]): ReadonlyMap<StateFilte
   return counts
 }
 
+/** Returns the object with a key, wherever it is in the tree. */
+export function findObject(tree: readonly TreeObject[], key: string): TreeObject | undefined {
+  for (const object of tree) {
+    const found = object.key === key ? object : findObject(object.children, key)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 export interface Shown {
   readonly filter: StateFilter
   /** Key -> whether the user has opened or closed it. */

@@ -25,8 +25,8 @@ export interface LiveApplication {
 
 export type Away =
   | { readonly kind: 'asked' }
-  /** No tunnel leads to the runtime. */
-  | { readonly kind: 'offline' }
+  /** No tunnel leads to the runtime, or none ever did, as for one that is reached by an ingress only. */
+  | { readonly kind: 'offline' | 'never' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly retry: () => void }
 
 export function idOf({ runtime, namespace, name }: Pick<ApplicationDetails, 'runtime' | 'namespace' | 'name'>): string {
@@ -45,24 +45,25 @@ export function useLive(reported: ApplicationDetails): LiveApplication {
     shownAt.current = reportedAt
     void queryClient.invalidateQueries({ queryKey: ['live-application', id] }, { cancelRefetch: false })
   }, [id, reportedAt])
-  const isOffline = connection === 'offline' || isFault(error, 'tunnel-offline')
+  const isOffline = connection === 'offline' || connection === 'never' || isFault(error, 'tunnel-offline')
   const now = isOffline || error !== null ? undefined : data
   useEnd(now)
   return { id, reported, now, away: awayOf() }
 
   function awayOf(): Away | undefined {
-    if (isOffline) return { kind: 'offline' }
+    if (isOffline) return { kind: connection === 'never' ? 'never' : 'offline' }
     if (error !== null) return { kind: 'failed', error, retry: () => void refetch() }
     return now === undefined ? { kind: 'asked' } : undefined
   }
 }
 
 /** Returns whether a tunnel leads to a runtime. */
-function useConnection(runtime: string): 'asked' | 'connected' | 'offline' {
+function useConnection(runtime: string): 'asked' | 'connected' | 'offline' | 'never' {
   const { data, isPending } = useQuery({ ...deliveryQueries.tunnels(), refetchInterval: TUNNELS_MS })
   if (isPending) return 'asked'
-  const status = data?.find((tunnel) => tunnel.runtime === runtime)?.status ?? 'offline'
-  return status === 'offline' ? 'offline' : 'connected'
+  const tunnel = data?.find((one) => one.runtime === runtime)
+  if (tunnel?.connectedAt === undefined) return 'never'
+  return tunnel.status === 'offline' ? 'offline' : 'connected'
 }
 
 /** Tells the end of a sync that this screen has seen in progress. */

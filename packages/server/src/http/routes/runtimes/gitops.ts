@@ -2,24 +2,31 @@
 import {
   GitopsAccess,
   GitopsAccessQuestion,
+  GitopsCallEnd,
+  GitopsCallStart,
   GitopsRuntimeName,
   GitopsSettings,
   GitopsSettingsInput,
   GitopsToken,
   GitopsTokenCreated,
+  Id,
   page,
   Tunnel,
 } from '@windlass/protocol'
+import { fault } from '@windlass/kit'
 import { z } from 'zod'
 import type { App } from '../../../app.ts'
 import { describeAccess } from '../../../gitops/access.ts'
+import { beginRuntimeCall, endRuntimeCall } from '../../../gitops/calls.ts'
 import { disconnectTunnel, listShownTunnels, showTunnel } from '../../../gitops/registry.ts'
 import { createGitopsToken, deleteToken, listTokens, removeGitopsRuntime } from '../../../gitops/runtimes.ts'
 import { chooseSharedRepository, readGitopsSettings, resetGitopsSettings } from '../../../gitops/settings.ts'
 import { nameOf } from '../../../identity/actor.ts'
+import { toCaller } from '../../audited-call.ts'
 import { created, done, ok, route, type Route } from '../../route.ts'
 
 const ByRuntime = z.object({ runtime: z.string().min(1).max(100) })
+const ById = z.object({ id: Id })
 const NewRuntime = z.object({ runtime: GitopsRuntimeName })
 const ByToken = ByRuntime.extend({ id: z.string().min(1).max(100) })
 
@@ -96,6 +103,35 @@ export function gitopsRoutes(app: App): Route[] {
       replies: { 200: GitopsAccess },
       handle: async ({ params, body, actor }) =>
         ok(await describeAccess(app, actor, { runtime: params.runtime, runtimeToken: body.runtimeToken })),
+    }),
+    route('POST', '/v1/gitops-runtimes/{runtime}/calls', {
+      summary: 'Announce a call at the app-proxy of a GitOps runtime that changes something; the app-proxy calls this with the token of its caller',
+      allow: 'runtime-caller',
+      scope: 'gitops:read',
+      unaudited: 'The record is that of the call at the app-proxy, and is written with its end.',
+      params: NewRuntime,
+      body: GitopsCallStart,
+      maxBodyBytes: 4_096,
+      replies: { 204: 'nothing' },
+      async handle({ params, body, actor, reply }) {
+        await beginRuntimeCall(app, { actor, caller: toCaller(actor), runtime: params.runtime, address: reply.request.ip }, body)
+        return done
+      },
+    }),
+    route('POST', '/v1/gitops-calls/{id}/end', {
+      summary: 'Report how a call at the app-proxy of a GitOps runtime has ended, with a token of the runtime',
+      allow: 'gitops-runtime',
+      scope: 'none',
+      unaudited: 'It writes the record of the call at the app-proxy.',
+      params: ById,
+      body: GitopsCallEnd,
+      maxBodyBytes: 4_096,
+      replies: { 204: 'nothing' },
+      async handle({ params, body, actor }) {
+        if (actor.kind !== 'gitops-runtime') throw fault('forbidden')
+        await endRuntimeCall(app, actor.runtimeId, { id: params.id, end: body })
+        return done
+      },
     }),
     route('GET', '/v1/gitops-runtimes/{runtime}/tokens', {
       summary: 'List the tokens of a GitOps runtime',

@@ -1,8 +1,14 @@
 /** Routes of applications as their runtimes have them now, and of the operations on them. Each is a call of the app-proxy of the runtime. */
 import {
+  ApplicationEvent,
+  ContainerLog,
+  ContainerLogQuery,
+  EventQuery,
   page,
   RefreshInput,
   ResourceDifference,
+  ResourceKey,
+  ResourceManifest,
   ResourceNode,
   RollbackInput,
   RuntimeApplicationDetails,
@@ -23,6 +29,10 @@ const MAX_SYNC_BYTES = 262_144
 /** Longer than Argo CD may take to compare. Milliseconds. */
 const REFRESH_MS = 90_000
 
+/** Longer than the app-proxy waits for Argo CD. Milliseconds. */
+const LOG_MS = 40_000
+
+const Events = page(ApplicationEvent)
 const Tree = page(ResourceNode)
 const Differences = page(ResourceDifference)
 
@@ -59,6 +69,27 @@ export function liveApplicationRoutes(app: App, callRuntime: CallRuntime | undef
       summary: 'List what a sync of an application would change; values of Secrets are hidden',
       replies: { 200: Differences },
       handle: (call) => ask(call, { method: 'GET', part: '/diff', answer: Differences }),
+    }),
+    route('GET', '/v1/applications/{id}/resource', {
+      ...read,
+      summary: 'Show an object of an application as the cluster has it; values of Secrets are hidden',
+      query: ResourceKey,
+      replies: { 200: ResourceManifest },
+      handle: (call) => ask(call, { method: 'GET', part: '/resource', query: call.query, answer: ResourceManifest }),
+    }),
+    route('GET', '/v1/applications/{id}/events', {
+      ...read,
+      summary: 'List the events of an application, or of one of its objects',
+      query: EventQuery,
+      replies: { 200: Events },
+      handle: (call) => ask(call, { method: 'GET', part: '/events', query: call.query, answer: Events }),
+    }),
+    route('GET', '/v1/applications/{id}/logs', {
+      ...read,
+      summary: 'Show the newest lines of the log of a container of an application',
+      query: ContainerLogQuery,
+      replies: { 200: ContainerLog },
+      handle: (call) => ask(call, { method: 'GET', part: '/logs', query: call.query, timeoutMs: LOG_MS, answer: ContainerLog }),
     }),
     route('POST', '/v1/applications/{id}/sync', {
       ...change,
