@@ -337,7 +337,13 @@ function playPod(): void {
     spec: { containers: [{ name: 'main' }, { name: 'proxy' }], initContainers: [{ name: 'prepare' }] },
   }
   answers.set('resource', (query) => (query.get('kind') === 'Pod' ? { manifest: JSON.stringify(manifest) } : 404))
-  const backOff = { type: 'Warning', reason: 'BackOff', message: 'Back-off pulling image', count: 7, lastTimestamp: '2027-01-15T09:00:00Z' }
+  const backOff = {
+    type: 'Warning',
+    reason: 'BackOff',
+    message: 'Back-off pulling image',
+    count: 7,
+    lastTimestamp: '2027-01-15T09:00:00Z',
+  }
   answers.set('events', (query) => ({ items: query.get('resourceUID') === UID ? [backOff] : [] }))
   logs.set('front-5d-x2x4k/main', linesOf(60, ['\u001B[32mstarted\u001B[0m', 'GET /healthz', 'GET /cart']))
   logs.set('front-5d-x2x4k/proxy', linesOf(60, ['proxy ready']))
@@ -387,8 +393,17 @@ test('the log of a pod is followed without a doubled or lost line over a broken 
   const written = runtime.cluster.logs.get(log) ?? []
   const again = linesOf(1, ['GET /pay', 'GET /pay'])
   const message = 'The connection to the GitOps runtime ended during the call.'
-  const ended = { type: 'urn:windlass:fault:tunnel-broken', title: message, status: 502, detail: message, message, code: 'tunnel-broken' }
-  await page.route(/\/logs\?/, (route) => route.fulfill({ status: 502, contentType: 'application/problem+json', json: ended }), { times: 1 })
+  const ended = {
+    type: 'urn:windlass:fault:tunnel-broken',
+    title: message,
+    status: 502,
+    detail: message,
+    message,
+    code: 'tunnel-broken',
+  }
+  await page.route(/\/logs\?/, (route) => route.fulfill({ status: 502, contentType: 'application/problem+json', json: ended }), {
+    times: 1,
+  })
   await drawer.getByText('No new lines come at the moment. The connection to the GitOps runtime ended during the call.').waitFor()
   runtime.cluster.logs.set(log, [...written, ...again])
   await expect.poll(texts).toEqual(['started', 'GET /healthz', 'GET /cart', 'GET /pay', 'GET /pay'])
@@ -410,7 +425,13 @@ test('the log of a pod is followed without a doubled or lost line over a broken 
   await expect.poll(texts).toEqual(['proxy ready'])
   expect(await commandIn(page)).toBe('windlass gitops app logs prod shop shop/front-5d-x2x4k -c proxy -f')
   // More lines than the page keeps at first, and a pod that is gone.
-  runtime.cluster.logs.set('front-5d-x2x4k/prepare', linesOf(30, Array.from({ length: 1_200 }, (_, index) => `line ${index + 1}`)))
+  runtime.cluster.logs.set(
+    'front-5d-x2x4k/prepare',
+    linesOf(
+      30,
+      Array.from({ length: 1_200 }, (_, index) => `line ${index + 1}`),
+    ),
+  )
   await drawer.getByLabel('Container').selectOption('prepare')
   await drawer.getByText('1000 lines. The log has earlier ones.').waitFor()
   await lines.getByText('line 1200', { exact: true }).waitFor()

@@ -31,12 +31,21 @@ test('an application of a restricted Git source is followed to its sync at the s
       'shop',
       { gitSource: 'team', revision: COMMIT },
     )
-  const entry = { group: 'argoproj.io', version: 'v1alpha1', kind: 'Application', namespace: 'cf-team', name: 'shop', status: 'Synced' }
+  const entry = {
+    group: 'argoproj.io',
+    version: 'v1alpha1',
+    kind: 'Application',
+    namespace: 'cf-team',
+    name: 'shop',
+    status: 'Synced',
+  }
   cluster.put(argoApplication('team', { status: { resources: [entry] } }))
   cluster.answers.set('application', 403)
   expect(await look()).toMatchObject({
     state: 'waiting',
-    reason: expect.stringMatching(/^Argo CD has applied the commit, and does not show the application "shop"\. Argo CD: permission denied/),
+    reason: expect.stringMatching(
+      /^Argo CD has applied the commit, and does not show the application "shop"\. Argo CD: permission denied/,
+    ),
   })
   expect(await look(undefined)).toMatchObject({ state: 'waiting', reason: expect.stringContaining('"cf-team"') })
   const source = { repoURL: 'https://git.test/acme/shop.git', path: 'shop', targetRevision: 'main' }
@@ -48,5 +57,9 @@ test('an application of a restricted Git source is followed to its sync at the s
   )
   expect(await look()).toMatchObject({ state: 'waiting', reason: 'Argo CD has not synced the application "shop" yet.' })
   cluster.answers.set('application', state('Synced', { source, destination }))
-  expect(await look()).toMatchObject({ state: 'applied', reason: 'The application "shop" is synced.', application: { sync: 'synced' } })
+  expect(await look()).toMatchObject({
+    state: 'applied',
+    reason: 'The application "shop" is synced.',
+    application: { sync: 'synced' },
+  })
 })

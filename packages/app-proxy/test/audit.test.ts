@@ -16,7 +16,8 @@ test('each change has one record with its caller and its commit, also after a cr
   await using scene = await openScene(control)
   await server.admin.users.create({ name: 'dan', role: 'developer', password: 'correct horse battery' })
   await server.admin.users.create({ name: 'vera', role: 'viewer', password: 'correct horse battery' })
-  const keyOf = async (owner: string): Promise<string> => (await server.admin.keys.create({ name: `${owner}-key`, role: 'admin', owner })).token
+  const keyOf = async (owner: string): Promise<string> =>
+    (await server.admin.keys.create({ name: `${owner}-key`, role: 'admin', owner })).token
   const [dan, vera] = [await keyOf('dan'), await keyOf('vera')]
   const path = '/git-integrations/default'
   const integration = { token: server.adminToken, body: { provider: 'gitea', url: forge.url } }
@@ -52,16 +53,19 @@ test('each change has one record with its caller and its commit, also after a cr
   expect((await commit('a: 2\n', vera)).status).toBe(403)
   expect((await commit('a: 2\n', dan, { files: [] })).status).toBe(400)
   expect((await commit('a: 2\n', dan, { branch: 'absent' })).status).toBe(404)
-  await expect.poll(async () => (await records()).slice(1)).toMatchObject([
-    { actor: 'vera-key', result: 'denied', code: 'forbidden' },
-    { actor: 'dan-key', result: 'failed', code: 'not-found' },
-  ])
+  await expect
+    .poll(async () => (await records()).slice(1))
+    .toMatchObject([
+      { actor: 'vera-key', result: 'denied', code: 'forbidden' },
+      { actor: 'dan-key', result: 'failed', code: 'not-found' },
+    ])
 
   // The answers of the server are lost: to the announcement, so the call does not begin, and to the end, which is repeated.
   let lost: 'begin' | 'end' | undefined = 'begin'
   const flaky: Transport = async (request) => {
     const answer = await scene.server.transport(request)
-    if (lost !== undefined && request.url.endsWith(lost === 'begin' ? '/calls' : '/end')) throw new Error('the connection was reset')
+    if (lost !== undefined && request.url.endsWith(lost === 'begin' ? '/calls' : '/end'))
+      throw new Error('the connection was reset')
     return answer
   }
   await scene.restart({ server: { ...scene.server, transport: flaky } })

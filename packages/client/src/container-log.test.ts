@@ -6,9 +6,16 @@ import { followContainerLog, openLogJoin, type LogEvent, type LogStart } from '.
 const at = (time: string): string => `2027-01-15T09:00:${time}Z`
 /** `05.1 text`, one for each line. */
 const log = (...lines: readonly string[]): ContainerLog => ({
-  items: lines.map((line): LogLine => ({ pod: 'api', at: at(line.split(' ')[0] ?? ''), text: line.slice(line.indexOf(' ') + 1) })),
+  items: lines.map((line): LogLine => ({
+    pod: 'api',
+    at: at(line.split(' ')[0] ?? ''),
+    text: line.slice(line.indexOf(' ') + 1),
+  })),
 })
-const textsOf = ({ lines, ...rest }: { readonly lines: readonly LogLine[] }): object => ({ texts: lines.map(({ text }) => text), ...rest })
+const textsOf = ({ lines, ...rest }: { readonly lines: readonly LogLine[] }): object => ({
+  texts: lines.map(({ text }) => text),
+  ...rest,
+})
 
 test('an answer that begins before the last line adds only what follows it', () => {
   const join = openLogJoin(log('01 a', '02.5 b'))
@@ -41,7 +48,10 @@ test('a part says that lines may be missing if the last line is gone, and that t
 test('times of any zone are compared', () => {
   const zoned = (time: string, text: string): LogLine => ({ pod: 'api', at: `2027-01-15T${time}`, text })
   const join = openLogJoin({ items: [zoned('10:00:01.5+01:00', 'a')] })
-  expect(textsOf(join.add({ items: [zoned('09:00:01Z', 'old'), zoned('09:00:01.6Z', 'b')] }))).toEqual({ texts: ['b'], gap: 'unsure' })
+  expect(textsOf(join.add({ items: [zoned('09:00:01Z', 'old'), zoned('09:00:01.6Z', 'b')] }))).toEqual({
+    texts: ['b'],
+    gap: 'unsure',
+  })
 })
 
 test('a broken connection is repeated, a wider answer is asked for before a gap is told, and a pod that is gone ends it', async () => {
@@ -84,5 +94,14 @@ test('a broken connection is repeated, a wider answer is asked for before a gap 
     { texts: ['d'], gap: 'unsure' },
   ])
   const again = [at('03'), undefined]
-  expect(asked.map(({ after }) => after)).toEqual([at('01'), at('02'), at('02'), undefined, ...again, ...again, ...again, at('09')])
+  expect(asked.map(({ after }) => after)).toEqual([
+    at('01'),
+    at('02'),
+    at('02'),
+    undefined,
+    ...again,
+    ...again,
+    ...again,
+    at('09'),
+  ])
 })

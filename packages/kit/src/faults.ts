@@ -2,6 +2,9 @@
  * The table of faults: expected errors that a caller can act on. Browser-safe. A code is never reused for another meaning. The reference pages
  * and the tests read this table.
  */
+import type { Problem } from './problem.ts'
+
+export type { Problem } from './problem.ts'
 export { sentences } from './sentences.ts'
 
 export interface FaultSpec {
@@ -492,18 +495,6 @@ export const faults = {
 } as const satisfies Record<string, FaultSpec>
 
 export type FaultCode = keyof typeof faults
-
-/** An error or warning with its place in a document or request. `path` is a field path such as `steps.build.image`. */
-export interface Problem {
-  readonly message: string
-  readonly path?: string | undefined
-  readonly file?: string | undefined
-  readonly line?: number | undefined
-  readonly column?: number | undefined
-  readonly code?: string | undefined
-  readonly severity?: 'error' | 'warning' | undefined
-  readonly hint?: string | undefined
-}
 
 export interface FaultDetails {
   /** One specific sentence that replaces the text of the table. */

@@ -168,7 +168,8 @@ export function openArgoApi({ client, tokenFile, namespace, clock }: ArgoApiOpti
       try {
         return await readLog(await withToken().bytes(pathOf(name, 'logs'), { query, ...limit }), { pod, tail })
       } catch (error) {
-        if (limit.signal.aborted) throw fault('argo-cd-unreachable', { message: 'Argo CD takes too long to send the log.' }, error)
+        if (limit.signal.aborted)
+          throw fault('argo-cd-unreachable', { message: 'Argo CD takes too long to send the log.' }, error)
         if (!isFault(error)) throw fault('argo-cd-unreachable', { message: 'Argo CD has ended the log before its end.' }, error)
         return refuse(error)
       }
@@ -186,7 +187,8 @@ export function openArgoApi({ client, tokenFile, namespace, clock }: ArgoApiOpti
         .call('GET', pathOf(name, 'resource'), Resource, { query, timeoutMs: TIMEOUT_MS })
         .catch(refuse)
       const state = stateOf(manifest)
-      if (state === undefined) throw fault('not-found', { message: `The cluster does not have ${key.kind} "${key.name}" any more.` })
+      if (state === undefined)
+        throw fault('not-found', { message: `The cluster does not have ${key.kind} "${key.name}" any more.` })
       return { manifest: state }
     },
     async events(name, { uid, name: resource, namespace: place }) {

@@ -50,7 +50,11 @@ export function openAudit({ client, runtime, runtimeToken, ends, clock, log }: A
       // It may have been announced, and has not begun.
       ends.add(id, { result: 'nothing' })
       const why = isFault(error) ? ` ${error.message}` : ''
-      throw fault('control-plane-unreachable', { message: `The control plane cannot record the call, so nothing was changed.${why}` }, error)
+      throw fault(
+        'control-plane-unreachable',
+        { message: `The control plane cannot record the call, so nothing was changed.${why}` },
+        error,
+      )
     }
   }
 

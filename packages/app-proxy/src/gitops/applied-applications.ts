@@ -28,7 +28,12 @@ export interface AppliedApplicationsOptions {
   readonly namespace: string
 }
 
-export function openAppliedApplications({ applications, branches, argo, namespace }: AppliedApplicationsOptions): AppliedApplications {
+export function openAppliedApplications({
+  applications,
+  branches,
+  argo,
+  namespace,
+}: AppliedApplicationsOptions): AppliedApplications {
   /** Whether Argo CD has compared the cluster with the commit, or with one that came after it. */
   async function hasSeen(call: GitopsCall, { spec, status }: ApplicationManifest, revision: string): Promise<boolean> {
     const [seen] = revisionsOf(status?.sync ?? {})
@@ -41,7 +46,10 @@ export function openAppliedApplications({ applications, branches, argo, namespac
   }
 
   /** Returns the application, or why it is not seen. Those of restricted Git sources are in other namespaces, which only the server of Argo CD reads. */
-  async function findApp(name: string, place = namespace): Promise<{ readonly app?: ApplicationManifest; readonly why?: string }> {
+  async function findApp(
+    name: string,
+    place = namespace,
+  ): Promise<{ readonly app?: ApplicationManifest; readonly why?: string }> {
     if (place === namespace) return defined({ app: await applications.find(name) })
     if (argo === undefined) return { why: `The runtime does not read the namespace "${place}".` }
     try {

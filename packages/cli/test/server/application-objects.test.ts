@@ -18,7 +18,8 @@ async function playRuntime(answers: Readonly<Record<string, readonly Answer[]>>)
     const part = new URL(request.url ?? '/', 'http://runtime.test').pathname.replace('/app-proxy/api/applications/shop/', '')
     const all = left.get(part) ?? []
     const answer = all.length > 1 ? all.shift() : all[0]
-    if (typeof answer === 'object') return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    if (typeof answer === 'object')
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
     const status = answer ?? 404
     const code = 'argo-cd-refused'
     const message = 'Argo CD: pods "api" not found'
@@ -58,19 +59,12 @@ test('the log of a pod is printed with its times, and what is cut says so', asyn
 
 test('a log that is followed says where lines may be missing, and ends when Argo CD refuses it', async () => {
   const { run } = await playRuntime({
-    logs: [
-      { items: [line('01', 'one')] },
-      { items: [line('08', 'again')] },
-      { items: [line('08', 'again')] },
-      502,
-    ],
+    logs: [{ items: [line('01', 'one')] }, { items: [line('08', 'again')] }, { items: [line('08', 'again')] }, 502],
   })
   expect(await run('gitops app logs prod shop shop/api -f')).toMatchObject({
     code: 1,
     stdout: 'one\nagain\n',
-    stderr: expect.stringMatching(
-      /^Lines may be missing here: .*\n.*pods "api" not found/,
-    ),
+    stderr: expect.stringMatching(/^Lines may be missing here: .*\n.*pods "api" not found/),
   })
 })
 

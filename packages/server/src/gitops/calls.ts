@@ -43,7 +43,11 @@ export interface RuntimeCaller {
  * Announces a call. Throws like `describeAccess`, `forbidden` without the right, which the audit log has then, and `conflict` for a second call with the same id. The server that sends a
  * pass records its call itself.
  */
-export async function beginRuntimeCall(app: App, { actor, caller, runtime, address }: RuntimeCaller, start: GitopsCallStart): Promise<void> {
+export async function beginRuntimeCall(
+  app: App,
+  { actor, caller, runtime, address }: RuntimeCaller,
+  start: GitopsCallStart,
+): Promise<void> {
   const { id, right, action, path, requestId, client, runtimeToken } = start
   const { rights } = await describeAccess(app, actor, { runtime, runtimeToken })
   if (actor.kind !== 'key' || actor.onlyAt !== undefined) return
@@ -55,7 +59,11 @@ export async function beginRuntimeCall(app: App, { actor, caller, runtime, addre
   }
   const found = (await findGitopsRuntime(app.store.query, app.accountId, runtime)) ?? unknownRuntime(runtime)
   const isNew = await app.store.write((tx) => insert(app, tx, { id, runtimeId: found.id, call }))
-  if (!isNew) throw fault('conflict', { message: `The call ${id} was announced before.`, hint: 'Announce each call with an id of its own.' })
+  if (!isNew)
+    throw fault('conflict', {
+      message: `The call ${id} was announced before.`,
+      hint: 'Announce each call with an id of its own.',
+    })
 }
 
 const MAX_TARGET = 300
@@ -72,7 +80,11 @@ async function insert(app: App, tx: Tx, { id, runtimeId, call }: NewCall): Promi
 }
 
 /** Records the end of a call. Does nothing for one whose end was recorded before, or that was never announced. */
-export async function endRuntimeCall(app: App, runtimeId: string, { id, end }: { readonly id: string; readonly end: GitopsCallEnd }): Promise<void> {
+export async function endRuntimeCall(
+  app: App,
+  runtimeId: string,
+  { id, end }: { readonly id: string; readonly end: GitopsCallEnd },
+): Promise<void> {
   await app.store.write(async (tx) => {
     const row = await lockRuntimeCall(tx, runtimeId, id)
     if (row === undefined) return

@@ -32,7 +32,10 @@ export async function showLogs({ args, options, out, settings }: Invocation<LogO
     throw fault('usage', { message: `"${place}" does not name a pod.`, hint: 'Write NAMESPACE/NAME, see `gitops app tree`.' })
   const { container, tail, since, follow, timestamps, previous } = options
   if (follow && previous)
-    throw fault('usage', { message: 'The log before the last restart gets no new lines.', hint: 'Leave out --follow or --previous.' })
+    throw fault('usage', {
+      message: 'The log before the last restart gets no new lines.',
+      hint: 'Leave out --follow or --previous.',
+    })
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
   const read = (start: LogStart & { readonly since?: number | undefined }, signal?: AbortSignal): Promise<ContainerLog> =>
     calls.applicationLogs(name, { query: { pod, namespace, container, previous, ...start }, signal })

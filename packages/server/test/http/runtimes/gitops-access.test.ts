@@ -54,7 +54,9 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
     (await admin.audit.list({ query: { order: 'oldest', limit: 100, q: '/app-proxy/api/applications' } })).items
   const [denied, ended, lost] = [1, 2, 3].map(() => newId(systemClock.now())) as [string, string, string]
   await expect(begin(denied, reader)).rejects.toMatchObject({ code: 'forbidden' })
-  expect(await records()).toMatchObject([{ actor: 'reader', result: 'denied', requestId: denied, target: 'prod/app-proxy/api/applications' }])
+  expect(await records()).toMatchObject([
+    { actor: 'reader', result: 'denied', requestId: denied, target: 'prod/app-proxy/api/applications' },
+  ])
   await begin(ended)
   await expect(begin(ended)).rejects.toMatchObject({ code: 'conflict' })
   await ends(other.token).end(ended, { result: 'done' })

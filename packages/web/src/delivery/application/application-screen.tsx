@@ -100,8 +100,8 @@ function Away({ live: { reported, away } }: { readonly live: LiveApplication }):
   return (
     <div className={layout['warning']} role="status">
       <p>
-        The runtime <bdi>{runtime}</bdi> has no tunnel, and the server never calls an ingress of a cluster, so this is what it reported{' '}
-        <When at={reportedAt} />. The command line operates the application at the URL of the runtime:
+        The runtime <bdi>{runtime}</bdi> has no tunnel, and the server never calls an ingress of a cluster, so this is what it
+        reported <When at={reportedAt} />. The command line operates the application at the URL of the runtime:
       </p>
       <Command text={`${sh`windlass gitops app get ${runtime} ${name}`} --runtime-url URL`} />
     </div>

@@ -105,7 +105,8 @@ export function gitopsRoutes(app: App): Route[] {
         ok(await describeAccess(app, actor, { runtime: params.runtime, runtimeToken: body.runtimeToken })),
     }),
     route('POST', '/v1/gitops-runtimes/{runtime}/calls', {
-      summary: 'Announce a call at the app-proxy of a GitOps runtime that changes something; the app-proxy calls this with the token of its caller',
+      summary:
+        'Announce a call at the app-proxy of a GitOps runtime that changes something; the app-proxy calls this with the token of its caller',
       allow: 'runtime-caller',
       scope: 'gitops:read',
       unaudited: 'The record is that of the call at the app-proxy, and is written with its end.',

@@ -21,7 +21,9 @@ export interface EventsPanelProps {
 
 export function EventsPanel({ live, object, uid }: EventsPanelProps): ReactElement {
   const { name, namespace } = object
-  const { data, error, isPending, refetch } = useQuery(deliveryQueries.events(live.id, { uid, name, namespace: namespace || undefined }))
+  const { data, error, isPending, refetch } = useQuery(
+    deliveryQueries.events(live.id, { uid, name, namespace: namespace || undefined }),
+  )
   const { runtime, name: app } = live.reported
   // The newest first, as elsewhere in the page.
   const events = data?.toReversed() ?? []
@@ -29,7 +31,9 @@ export function EventsPanel({ live, object, uid }: EventsPanelProps): ReactEleme
     <div className={layout['tight']}>
       {isPending && <Loading rows={4} what="the events" />}
       {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
-      {error === null && data?.length === 0 && <Empty>Kubernetes has no events of the object. It keeps them for about an hour.</Empty>}
+      {error === null && data?.length === 0 && (
+        <Empty>Kubernetes has no events of the object. It keeps them for about an hour.</Empty>
+      )}
       {error === null && events.length > 0 && (
         <Table
           caption="Events"

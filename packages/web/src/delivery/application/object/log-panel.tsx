@@ -68,13 +68,27 @@ export function LogPanel({ live, pod, namespace, containers }: LogPanelProps): R
             {isFollowed ? 'Stop following' : 'Follow'}
           </Button>
         )}
-        <Button small off={log.rows.length === 0 ? 'There is no line.' : undefined} onClick={() => saveText(`${pod}-${chosen}.log`, toFile(log, log.isCut))}>
+        <Button
+          small
+          off={log.rows.length === 0 ? 'There is no line.' : undefined}
+          onClick={() => saveText(`${pod}-${chosen}.log`, toFile(log, log.isCut))}
+        >
           Download
         </Button>
         <Check label="Before the last start" isOn={isPrevious} onChange={setIsPrevious} />
       </div>
-      <Notes log={log} shown={rows.length} isFiltered={words.trim() !== ''} isFollowed={isFollowed && !isPrevious} onRetry={again} />
-      {log.state === 'asked' ? <Loading rows={8} what="the log" /> : rows.length > 0 && <Lines rows={rows} dropped={log.dropped} />}
+      <Notes
+        log={log}
+        shown={rows.length}
+        isFiltered={words.trim() !== ''}
+        isFollowed={isFollowed && !isPrevious}
+        onRetry={again}
+      />
+      {log.state === 'asked' ? (
+        <Loading rows={8} what="the log" />
+      ) : (
+        rows.length > 0 && <Lines rows={rows} dropped={log.dropped} />
+      )}
       {log.state === 'read' && log.error === undefined && rows.length === 0 && (
         <Empty>{log.rows.length === 0 ? 'The container has written nothing.' : `No line has "${words.trim()}".`}</Empty>
       )}
@@ -111,7 +125,8 @@ function Notes({ log, shown, isFiltered, isFollowed, onRetry }: NotesProps): Rea
       )}
       {away !== undefined && (
         <p className={layout['warning']} role="status">
-          No new lines come at the moment. {toProblem(away).message} The log goes on after its last line as soon as the runtime answers.
+          No new lines come at the moment. {toProblem(away).message} The log goes on after its last line as soon as the runtime
+          answers.
         </p>
       )}
     </div>
@@ -141,7 +156,13 @@ function Lines({ rows, dropped }: { readonly rows: readonly LogRow[]; readonly d
   }, [])
   return (
     <div ref={view} className={styles['lines']} role="region" aria-label="Lines" tabIndex={0}>
-      <WindowedList label="Lines of the log" rows={rows} rowHeight={ROW_PX} keyOf={({ number }) => number} render={(row) => <Line row={row} />} />
+      <WindowedList
+        label="Lines of the log"
+        rows={rows}
+        rowHeight={ROW_PX}
+        keyOf={({ number }) => number}
+        render={(row) => <Line row={row} />}
+      />
     </div>
   )
 }

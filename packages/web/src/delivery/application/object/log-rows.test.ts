@@ -3,7 +3,11 @@ import { expect, test } from 'vitest'
 import { addPart, filterRows, MOST_ROWS, NO_ROWS, toFile } from './log-rows.ts'
 
 const lines = (count: number, text = 'line'): LogLine[] =>
-  Array.from({ length: count }, (_, index) => ({ pod: 'api', at: '2027-01-15T09:00:05.123456789Z', text: `${text} ${index + 1}` }))
+  Array.from({ length: count }, (_, index) => ({
+    pod: 'api',
+    at: '2027-01-15T09:00:05.123456789Z',
+    text: `${text} ${index + 1}`,
+  }))
 
 test('rows are numbered from the first one on, and a gap is a row of its own', () => {
   const first = addPart(NO_ROWS, { lines: lines(2) })
@@ -27,7 +31,13 @@ test('the oldest rows are dropped above the limits, of lines and of characters',
 })
 
 test('a filter ignores case and colors, and keeps gaps', () => {
-  const part = { lines: [{ pod: 'api', text: '\u001B[31mERROR\u001B[0m: no' }, { pod: 'api', text: 'fine' }], gap: 'cut' } as const
+  const part = {
+    lines: [
+      { pod: 'api', text: '\u001B[31mERROR\u001B[0m: no' },
+      { pod: 'api', text: 'fine' },
+    ],
+    gap: 'cut',
+  } as const
   const { rows } = addPart(NO_ROWS, part)
   expect(filterRows(rows, 'error: NO').map(({ text, gap }) => gap ?? text)).toEqual(['cut', 'ERROR: no'])
   expect(filterRows(rows, ' ')).toBe(rows)

@@ -67,7 +67,9 @@ export const GAPS: Readonly<Record<LogGap, string>> = {
 export function toFile({ rows, dropped }: LogRows, isCut: boolean): string {
   const head = isCut || dropped > 0 ? ['# Only the newest lines of the log are in this file.'] : []
   const lines = rows.map(({ line, gap }) =>
-    line === undefined ? `# ${gap === undefined ? '' : GAPS[gap]}` : [line.at, line.text].filter((part) => part !== undefined).join(' '),
+    line === undefined
+      ? `# ${gap === undefined ? '' : GAPS[gap]}`
+      : [line.at, line.text].filter((part) => part !== undefined).join(' '),
   )
   return [...head, ...lines, ''].join('\n')
 }

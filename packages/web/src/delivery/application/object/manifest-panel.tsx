@@ -28,8 +28,12 @@ export function ManifestPanel({ live, object, manifest }: ManifestPanelProps): R
         </pre>
         <CopyButton text={text} label="Copy the manifest" />
       </div>
-      {text.length > MOST_CHARS && <p className={layout['note']}>Only the beginning is shown. The copy has the whole manifest.</p>}
-      <p className={layout['note']}>As the cluster has it, without what says who wrote which field. Values of Secrets are hidden.</p>
+      {text.length > MOST_CHARS && (
+        <p className={layout['note']}>Only the beginning is shown. The copy has the whole manifest.</p>
+      )}
+      <p className={layout['note']}>
+        As the cluster has it, without what says who wrote which field. Values of Secrets are hidden.
+      </p>
       <Command text={sh`windlass gitops app manifest ${runtime} ${name} ${fullNameOf(object)}`} />
     </section>
   )

@@ -97,7 +97,11 @@ function View({ live, object, view }: ViewProps): ReactElement {
   if (view === 'manifest') return <ManifestPanel live={live} object={object} manifest={data} />
   if (view === 'events') {
     const uid = uidOf(data)
-    return uid === undefined ? <Empty>The object has no id, so it has no events.</Empty> : <EventsPanel live={live} object={object} uid={uid} />
+    return uid === undefined ? (
+      <Empty>The object has no id, so it has no events.</Empty>
+    ) : (
+      <EventsPanel live={live} object={object} uid={uid} />
+    )
   }
   return <LogPanel live={live} pod={object.name} namespace={object.namespace ?? ''} containers={containersOf(data)} />
 }

@@ -89,10 +89,14 @@ function openGate(): Gate {
     async sleep(ms, signal) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms)
-        signal.addEventListener('abort', () => {
-          clearTimeout(timer)
-          resolve()
-        }, { once: true })
+        signal.addEventListener(
+          'abort',
+          () => {
+            clearTimeout(timer)
+            resolve()
+          },
+          { once: true },
+        )
       })
       while (!isOpen && !signal.aborted)
         await new Promise<void>((resolve) => {
