@@ -141,7 +141,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   // Several runtimes may share the folder.
   const folder = join(workFolder, `windlass-call-ends-${runtime}`)
   const ends = openCallEnds({ client, runtimeToken: () => runtimeToken, folder, clock, log })
-  const audit = openAudit({ client, runtime, runtimeToken: () => runtimeToken, ends, clock, log })
+  const audit = openAudit({ client, runtime, runtimeToken: () => runtimeToken, access, ends, clock, log })
 
   /** Opens the forge of an integration with the token of the caller. Throws `not-found` and `git-token-missing`. */
   async function open({

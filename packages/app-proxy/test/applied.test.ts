@@ -24,7 +24,7 @@ test('an application of a restricted Git source is followed to its sync at the s
   const applications = openApplications({ kube, namespace: NAMESPACE, clock: systemClock })
   const argo = openArgoApi({ client, tokenFile, namespace: NAMESPACE, clock: systemClock })
   const branches = { open: () => Promise.reject(new Error('the commit is the one that Argo CD has')) }
-  const look = (one: typeof argo | undefined = argo) =>
+  const look = (one: typeof argo | undefined) =>
     openAppliedApplications({ applications, branches, argo: one, namespace: NAMESPACE }).look(
       // The caller is asked for nothing: the commit is that of Argo CD.
       {} as Parameters<ReturnType<typeof openAppliedApplications>['look']>[0],
@@ -41,7 +41,7 @@ test('an application of a restricted Git source is followed to its sync at the s
   }
   cluster.put(argoApplication('team', { status: { resources: [entry] } }))
   cluster.answers.set('application', 403)
-  expect(await look()).toMatchObject({
+  expect(await look(argo)).toMatchObject({
     state: 'waiting',
     reason: expect.stringMatching(
       /^Argo CD has applied the commit, and does not show the application "shop"\. Argo CD: permission denied/,
@@ -55,9 +55,9 @@ test('an application of a restricted Git source is followed to its sync at the s
   cluster.answers.set('application', (query) =>
     query.get('appNamespace') === 'cf-team' ? state('OutOfSync', { source, destination }) : 404,
   )
-  expect(await look()).toMatchObject({ state: 'waiting', reason: 'Argo CD has not synced the application "shop" yet.' })
+  expect(await look(argo)).toMatchObject({ state: 'waiting', reason: 'Argo CD has not synced the application "shop" yet.' })
   cluster.answers.set('application', state('Synced', { source, destination }))
-  expect(await look()).toMatchObject({
+  expect(await look(argo)).toMatchObject({
     state: 'applied',
     reason: 'The application "shop" is synced.',
     application: { sync: 'synced' },

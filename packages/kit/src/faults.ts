@@ -329,8 +329,8 @@ export const faults = {
   },
   'outcome-unknown': {
     status: 500,
-    text: 'The end of the call is not known: the GitOps runtime or the server was ended before it said so.',
-    hint: 'Check in Git and in Argo CD whether the call had an effect.',
+    text: 'The end of the call is not known.',
+    hint: 'Check whether it had an effect.',
   },
   'https-required': { status: 403, text: 'The app-proxy accepts calls by HTTPS only.', hint: 'Use its https URL.' },
   'argo-cd-unreachable': {

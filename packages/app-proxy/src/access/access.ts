@@ -27,6 +27,8 @@ export interface Access {
    * `control-plane-refused` if the control plane does not know this runtime.
    */
   callerOf(token: string | undefined): Promise<Caller>
+  /** Lets the next call ask again, because the control plane has refused the token since. */
+  forget(token: string): void
 }
 
 interface Known {
@@ -58,6 +60,7 @@ export function openAccess(options: AccessOptions): Access {
           })
       }
     },
+    forget: (token) => void known.delete(sha256(token)),
   }
 
   function isFresh({ askedAt }: Pick<Known, 'askedAt'>): boolean {

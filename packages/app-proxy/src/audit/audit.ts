@@ -5,11 +5,15 @@
 import { appProxyCalls } from '@windlass/client/app-proxy'
 import { defined, fault, isAbort, isFault, newId, type Clock, type Logger } from '@windlass/kit'
 import type { Client, GitopsCallEnd, GitopsCallStart } from '@windlass/protocol'
+import type { Access } from '../access/access.ts'
+import { requireRight, requireWriting } from '../access/caller.ts'
 import { detailOf, inCall, type NotedCall } from './call.ts'
 import type { CallEnds } from './call-ends.ts'
 
 /** As long as the control plane has for the rights of a caller. Milliseconds. */
 const BEGIN_MS = 2_000
+/** Answers of the control plane to a caller without the right. */
+const REFUSALS = ['unauthenticated', 'forbidden', 'scope-missing'] as const
 
 export type AuditedCall = Pick<GitopsCallStart, 'right' | 'action' | 'path' | 'requestId' | 'client'>
 
@@ -25,13 +29,25 @@ export interface AuditOptions {
   readonly client: Client
   readonly runtime: string
   readonly runtimeToken: () => string
+  readonly access: Access
   readonly ends: CallEnds
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function openAudit({ client, runtime, runtimeToken, ends, clock, log }: AuditOptions): Audit {
+export function openAudit({ client, runtime, runtimeToken, access, ends, clock, log }: AuditOptions): Audit {
   let isOld = false
+
+  /** A caller whose rights were taken away a moment ago is refused as every other one. */
+  async function refuse(key: string, { right }: AuditedCall, error: unknown): Promise<never> {
+    if (isFault(error, ...REFUSALS)) {
+      access.forget(key)
+      const caller = await access.callerOf(key)
+      requireWriting(caller)
+      requireRight(caller, right)
+    }
+    throw error
+  }
 
   /** Returns false if the control plane has no audit log for calls at app-proxies. */
   async function begin(key: string, id: string, call: AuditedCall): Promise<boolean> {
@@ -40,7 +56,7 @@ export function openAudit({ client, runtime, runtimeToken, ends, clock, log }: A
       await calls.beginCall(runtime, { ...call, id, runtimeToken: runtimeToken() }, { timeoutMs: BEGIN_MS })
       return true
     } catch (error) {
-      if (isFault(error, 'unauthenticated', 'forbidden', 'scope-missing')) throw error
+      if (isFault(error, ...REFUSALS)) throw error
       if (isFault(error, 'runtime-token-invalid')) throw fault('control-plane-refused', { message: error.message }, error)
       if (isFault(error, 'not-found', 'not-supported')) {
         if (!isOld) log.warn('the server is of an earlier version: its audit log does not have the calls at this app-proxy')
@@ -63,7 +79,7 @@ export function openAudit({ client, runtime, runtimeToken, ends, clock, log }: A
       ends.requireRoom()
       const id = newId(clock.now())
       const noted: NotedCall = { commits: [] }
-      const isAnnounced = await begin(key, id, call)
+      const isAnnounced = await begin(key, id, call).catch((error: unknown) => refuse(key, call, error))
       try {
         const value = await inCall(noted, work)
         if (isAnnounced) ends.add(id, endOf(noted))

@@ -87,6 +87,16 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     requireRight(caller, right)
     return caller
   }
+  /** Admits a caller. The audit log has the refusal of a change. */
+  async function enter(request: FastifyRequest): Promise<Caller> {
+    try {
+      return await admit(request)
+    } catch (error) {
+      if (isWrite && isFault(error, 'forbidden', 'scope-missing'))
+        await audit.refused(tokenOf(request.headers) ?? '', auditedCall(request))
+      throw error
+    }
+  }
   const auditedCall = ({ url, headers, id }: FastifyRequest): AuditedCall => ({
     right,
     action: `${method} ${pathPrefix}/api${path}`,
@@ -101,17 +111,13 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     // Before the body is read, so that refused calls use no memory.
     async onRequest(request, reply) {
       if (options.requireHttps) requireHttps(request.headers)
-      await admit(request).catch(async (error: unknown) => {
-        if (isWrite && isFault(error, 'forbidden', 'scope-missing'))
-          await audit.refused(tokenOf(request.headers) ?? '', auditedCall(request))
-        throw error
-      })
+      await enter(request)
       const leave = await slots?.enter()
       if (leave !== undefined) whenGone(reply, leave)
     },
     async handler(request, reply) {
       // Again: the place for the call and its body may have come minutes later.
-      const caller = await admit(request)
+      const caller = await enter(request)
       const gone = new AbortController()
       whenGone(reply, () => gone.abort(GONE))
       const { params, query, body } = request

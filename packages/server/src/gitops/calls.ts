@@ -23,6 +23,8 @@ import { unknownRuntime } from './runtimes.ts'
 
 /** An end that has not come after this time is not expected soon: no call takes so long, and app-proxies repeat their reports every 30 s. Milliseconds. */
 const LOST_MS = 3_600_000
+const LOST_DETAIL =
+  'the end is not known, because the GitOps runtime or the server was ended before it said so: check in Git and in Argo CD'
 /** Calls per transaction. */
 const BATCH = 100
 /** A record of a call that began longer ago names that time. Milliseconds. */
@@ -116,7 +118,7 @@ export async function recordLostCalls(app: App): Promise<void> {
       const rows = await lockLostCalls(tx, { before: clock.now() - LOST_MS, limit: BATCH })
       for (const row of rows) {
         await markCallLost(tx, row.id, clock.now())
-        const call = toCall(row, describe(lost.message, row, clock.now()))
+        const call = toCall(row, describe(LOST_DETAIL, row, clock.now()))
         await addRecord(tx, app, { call, result: 'failed', code: lost.code })
       }
       return rows.length
