@@ -251,7 +251,7 @@ export const faults = {
   'tunnel-taken': {
     status: 409,
     text: 'Another client of this GitOps runtime is connected.',
-    hint: 'Run one tunnel client for each runtime. This one gets its place when the other one has ended or is silent.',
+    hint: 'Run one tunnel client for each runtime. This one waits for the other one to end.',
     retry: true,
   },
   'tunnel-offline': {
@@ -319,7 +319,7 @@ export const faults = {
   'control-plane-unreachable': {
     status: 503,
     text: 'The GitOps runtime cannot reach its control plane, which knows the rights of users.',
-    hint: 'Retry in a moment. If the error persists, check the network from the cluster of the runtime to the server.',
+    hint: 'Retry. If the error persists, check the network from the runtime to the server.',
     retry: true,
   },
   'control-plane-refused': {
@@ -463,7 +463,7 @@ export const faults = {
   'proxy-answered': {
     status: 502,
     text: 'A proxy or another server answered instead of the Windlass server.',
-    hint: 'Try again. If the error persists, check that the URL, and every proxy and gateway on the way, leads to the Windlass server.',
+    hint: 'Check that the URL, and every proxy on the way, leads to the Windlass server.',
     retry: true,
   },
   'wait-timeout': {

@@ -5,3 +5,10 @@ export function download(address: string, name = ''): void {
   link.download = name
   link.click()
 }
+
+/** Lets the browser store a text as a file. */
+export function saveText(name: string, text: string, type = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  download(url, name)
+  URL.revokeObjectURL(url)
+}
