@@ -68,12 +68,13 @@ function readEvents({ polled, headers, body }: DeliveryRow, forge: Forge): reado
   return polled === 1 ? [parseGithub('push', json)] : FORGE_READERS[forge].parse(readHeaders(headers), json)
 }
 
-/** Returns a function that asks the forge once for the changed files of an event. Undefined if the webhook has no context. */
+/** Returns a function that asks the forge once for the changed files of an event. Undefined if the webhook has no context, and if only an app-proxy reaches its forge. */
 function openFiles(
   app: App,
-  { webhook: { forge, context }, event }: Pick<Case, 'webhook' | 'event'>,
+  { webhook: { forge, context, app_proxy: appProxy }, event }: Pick<Case, 'webhook' | 'event'>,
 ): (() => Promise<AskedFiles>) | undefined {
-  if (context === null) return undefined
+  // The name of a forge behind a firewall can be that of somebody else here, who must not get the Git token.
+  if (context === null || appProxy !== null) return undefined
   let asked: Promise<AskedFiles> | undefined
   return () => (asked ??= findFiles(app, { forge, context }, event))
 }

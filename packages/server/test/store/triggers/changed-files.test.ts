@@ -168,6 +168,19 @@ describe.each(DATABASES)('changed files on $name', ({ open }) => {
     expect(await buildCount(app)).toBe(2)
   })
 
+  test('does not ask a forge that only an app-proxy reaches, and sends it no token', async () => {
+    await using forge = await openFakeForge()
+    await using held = await openTestApp(database, LOOPBACK)
+    const { app } = held
+    await openFiltered(held, forge)
+    const appProxy = { runtime: 'prod', integration: 'work' }
+    const behind = await addWebhook(app, { name: 'behind', forge: 'gitea', context: 'work', appProxy })
+    await deliver(app, behind, githubPull('opened'), PULL)
+    await processDeliveries(app)
+    expect(forge.calls).toEqual([])
+    expect(await buildCount(app)).toBe(1)
+  })
+
   test('a forge that does not answer does not delay the events of other repositories', async () => {
     await using forge = await openFakeForge()
     await using held = await openTestApp(database, LOOPBACK)
