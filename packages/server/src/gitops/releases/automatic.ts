@@ -2,8 +2,8 @@
  * Starts releases by themselves: a product whose flows have selectors follows the commits of its applications. A commit of the repository counts if it changed the folder of the application, which
  * its app-proxy says. The first commit that is seen starts nothing. Two servers can look at the same time: every state is stored only over the one that was read.
  */
-import { isFault, newId } from '@windlass/kit'
-import type { Application, EnvironmentInput, ProductInput, PromotionFlowInput, ReleaseTrigger } from '@windlass/protocol'
+import { fault, isFault, newId } from '@windlass/kit'
+import type { Application, EnvironmentInput, ProductInput, PromotionFlowInput, Release, ReleaseTrigger } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { deleteErrands, deleteErrandsOf, insertErrand, listErrands, postponeErrand } from '../../store/runtimes/errands.ts'
 import {
@@ -199,7 +199,8 @@ async function startNext(app: App, group: readonly Followed[], definitions: Defi
         by: `commit ${chosen.trigger.revision.slice(0, 12)}`,
         trigger: chosen.trigger,
       },
-      async (tx) => {
+      async (tx, { ended }) => {
+        requireEnding(ended, definitions)
         for (const { row, trigger } of waiting)
           if (!(await updateReleaseTrigger(tx, row, JSON.stringify(decided(trigger))))) throw new Changed()
       },
@@ -214,13 +215,31 @@ async function startNext(app: App, group: readonly Followed[], definitions: Defi
 /** Returns why a commit may not start a flow: who may commit is not who may promote there. Undefined if it may. */
 function findReserved(name: string, { flows, environments }: Definitions): string | undefined {
   const steps = flows.find((flow) => flow.name === name)?.steps ?? []
-  const reserved = environments.find(
-    (environment) => environment.promoters !== undefined && steps.some((step) => step.environment === environment.name),
-  )
-  return (
-    reserved &&
-    `Only promoters promote into the environment "${reserved.name}". One of them has to start the release of the flow "${name}".`
-  )
+  const reserved = reservedOf(steps, environments)
+  if (reserved === undefined) return undefined
+  return `Only promoters promote into the environment "${reserved}". One of them has to start the release of the flow "${name}".`
+}
+
+/** Returns the first environment of steps that only promoters promote into. */
+function reservedOf(
+  steps: readonly { readonly environment: string }[],
+  environments: readonly Defined<EnvironmentInput>[],
+): string | undefined {
+  return environments.find(
+    ({ name, promoters }) => promoters !== undefined && steps.some(({ environment }) => environment === name),
+  )?.name
+}
+
+/** Throws `conflict` if one of the releases that would end is reserved: who may not terminate it must not end it by a commit. */
+function requireEnding(ended: readonly Release[], { environments }: Definitions): void {
+  for (const { number, steps } of ended) {
+    const reserved = reservedOf(steps, environments)
+    if (reserved !== undefined)
+      throw fault('conflict', {
+        message: `It would end the release ${number}, which promotes into the environment "${reserved}".`,
+        hint: 'Only promoters of it may do that. The commit waits until the release has ended.',
+      })
+  }
 }
 
 interface Chosen {

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteDefined } from '../../../src/gitops/products/definitions.ts'
 import { showProduct } from '../../../src/gitops/products/show-products.ts'
 import { startAutomaticReleases } from '../../../src/gitops/releases/automatic.ts'
+import { terminateRelease } from '../../../src/gitops/releases/change.ts'
 import { ERRAND_LEASE_MS } from '../../../src/gitops/releases/errands.ts'
-import { listReleasePage } from '../../../src/gitops/releases/show-releases.ts'
+import { listReleasePage, showRelease } from '../../../src/gitops/releases/show-releases.ts'
 import { removeGitopsRuntime } from '../../../src/gitops/runtimes.ts'
 import { listReleaseTriggers } from '../../../src/store/runtimes/release-triggers.ts'
 import { at, openReleases, put, type ReleaseScene } from '../../support/release-scene.ts'
@@ -129,6 +130,28 @@ describe.each(DATABASES)('automatic releases on $name', ({ open }) => {
     await put(scene.app, 'production', { environment })
     await look()
     expect(await started()).toHaveLength(1)
+  })
+
+  test('a commit does not end a release that only promoters may end, and starts its own after it', async () => {
+    await using scene = await openReleases(database)
+    const { say, look, started } = await openAutomatic(scene)
+    const environment = { kind: 'PROD', position: 1, clusters: [{ namespaces: ['production'] }] }
+    await put(scene.app, 'production', { environment: { ...environment, promoters: ['operators'] } })
+    await put(scene.app, 'qa', { environment: { clusters: [{ namespaces: ['qa'] }] } })
+    await put(scene.app, 'early', { flow: { triggerEnvironment: 'staging', steps: [{ environment: 'qa' }] } })
+    const promotionFlows = [{ name: 'main' }, { name: 'early', gitTriggerSelectors: [] }]
+    await put(scene.app, 'shop', { product: { promotionFlows, concurrency: 'terminate' } })
+    await say(FIRST)
+    const { id } = await scene.start({ flow: 'main' })
+    await scene.report('staging', at(SECOND))
+    await say(SECOND)
+    expect(await started()).toEqual(['ada'])
+    expect((await showRelease(scene.app, id)).status).toBe('queued')
+    const { next } = await showProduct(scene.app, 'shop')
+    expect(next?.why).toContain('It would end the release 1, which promotes into the environment "production"')
+    await terminateRelease(scene.app, id, 'ada')
+    await look()
+    expect(await started()).toEqual(['ada', `commit ${SECOND.slice(0, 12)}`])
   })
 
   test('two servers that look at the same time start one release', async () => {
