@@ -7,6 +7,13 @@ test('metadata services, link-local and multicast addresses are blocked in every
     '::ffff:169.254.169.254',
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
+    '64:ff9b::a83f:8110',
+    '64:ff9b::6464:64c8',
+    '2002:c000:c0::1',
+    '2002:a83f:8110::',
+    '::ffff:0:a9fe:a9fe',
+    '::169.254.169.254',
+    '::168.63.129.16',
     'fd00:ec2::254',
     'fe80::1',
     'fe80::1%eth0',
@@ -31,10 +38,11 @@ test('private and public addresses are not blocked, and loopback ones only in a 
     '100.64.0.1',
     '8.8.8.8',
     '64:ff9b::808:808',
+    '2002:808:808::1',
     'fd12::1',
     '2001:4860::1',
   ])
     expect([address, isBlocked(address, false)]).toEqual([address, false])
-  for (const address of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1'])
+  for (const address of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1', '::127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::'])
     expect([address, isBlocked(address, true), isBlocked(address, false)]).toEqual([address, false, true])
 })

@@ -6,36 +6,51 @@ import { BlockList, isIP } from 'node:net'
 
 type Network = readonly [address: string, prefix: number]
 
-/**
- * This host, link-local and multicast networks, and addresses of metadata services outside of them: Azure, Alibaba Cloud, Oracle Cloud, AWS, Google
- * Cloud. A network may translate addresses of IPv6 that contain one of IPv4.
- */
-const BLOCKED: readonly Network[] = [
+/** This host, link-local and multicast networks, and addresses of metadata services outside of them: Azure, Alibaba Cloud, Oracle Cloud. */
+const BLOCKED_V4: readonly Network[] = [
   ['0.0.0.0', 8],
   ['100.100.100.200', 32],
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['192.0.0.192', 32],
   ['224.0.0.0', 3],
+]
+/** The same of IPv6, with the metadata services of AWS and Google Cloud, and the networks whose translation is a local matter. */
+const BLOCKED_V6: readonly Network[] = [
   ['::', 128],
-  ['::a9fe:0', 112],
-  ['64:ff9b::a9fe:0', 112],
   ['64:ff9b:1::', 48],
-  ['2002:a9fe::', 32],
   ['fd20:ce::', 32],
   ['fd00:ec2::', 32],
   ['fe80::', 10],
   ['ff00::', 8],
 ]
-const LOOPBACK: readonly Network[] = [
-  ['127.0.0.0', 8],
-  ['::1', 128],
-  ['64:ff9b::7f00:0', 104],
-  ['2002:7f00::', 24],
+const LOOPBACK: Network = ['127.0.0.0', 8]
+
+/**
+ * Networks of IPv6 that contain each address of IPv4, and that a network may translate: NAT64 (RFC 6052), 6to4 (RFC 3056), translated (RFC 2765) and compatible (RFC 4291)
+ * addresses. Mapped ones are known to `BlockList`.
+ */
+const EMBEDDED: readonly ((high: string, low: string) => Network)[] = [
+  (high, low) => [`64:ff9b::${high}:${low}`, 96],
+  (high, low) => [`2002:${high}:${low}::`, 16],
+  (high, low) => [`::ffff:0:${high}:${low}`, 96],
+  (high, low) => [`::${high}:${low}`, 96],
 ]
 
-const blocked = toList(BLOCKED)
-const loopback = toList(LOOPBACK)
+/** Returns a network of IPv4 with those of IPv6 that contain it. */
+function withEmbedded([address, prefix]: Network): Network[] {
+  const [one = 0, two = 0, three = 0, four = 0] = address.split('.').map(Number)
+  const toHex = (high: number, low: number): string => (high * 256 + low).toString(16)
+  const inner = EMBEDDED.map((embed): Network => {
+    const [outer, start] = embed(toHex(one, two), toHex(three, four))
+    return [outer, start + prefix]
+  })
+  // `::1` would be in the network of `0.0.0.0/8`.
+  return [[address, prefix], ...inner.filter(([outer]) => outer !== '::0:0')]
+}
+
+const blocked = toList([...BLOCKED_V4.flatMap(withEmbedded), ...BLOCKED_V6])
+const loopback = toList([...withEmbedded(LOOPBACK), ['::1', 128]])
 
 function toList(networks: readonly Network[]): BlockList {
   const list = new BlockList()
