@@ -2,6 +2,7 @@
 import type { ApiClient } from '@windlass/client'
 import { gitProxyCalls, type GitProxyCalls } from '@windlass/client/git-proxy'
 import { BROWSED_FORGES } from '@windlass/forges'
+import { isLoopback } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault } from '@windlass/kit/faults'
 import type { Settings } from '../config.ts'
@@ -17,7 +18,7 @@ export interface OpenAppProxy {
   readonly calls: GitProxyCalls
 }
 
-/** Opens the app-proxy of a runtime environment with the key of the user. Throws `not-found` for one without an app-proxy. */
+/** Opens the app-proxy of a runtime environment with the key of the user. Throws `not-found` for one without an app-proxy, and `https-required`. */
 export async function openAppProxy(client: ApiClient, runtime: string, settings: Settings): Promise<OpenAppProxy> {
   const { name, spec } = await client.runtimes.get(runtime)
   const url = proxyAddressOf(spec)
@@ -25,6 +26,11 @@ export async function openAppProxy(client: ApiClient, runtime: string, settings:
     throw fault('not-found', {
       message: `The runtime environment ${name} has no app-proxy.`,
       hint: `Install one with \`windlass install app-proxy --host HOST --runtime-environment ${name}\`.`,
+    })
+  if (!url.startsWith('https://') && !isLoopback(url))
+    throw fault('https-required', {
+      message: `The address of the app-proxy of ${name} is ${url}, which is not HTTPS, so neither the key nor the Git token was sent.`,
+      hint: 'Correct `appProxy.externalIP` in the specification of the runtime environment.',
     })
   const { token, caFile } = openSession(settings)
   return { name: appProxyNameOf(name), calls: gitProxyCalls(openRetryingClient({ url, token, caFile })) }

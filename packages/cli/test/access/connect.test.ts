@@ -171,3 +171,11 @@ test('explains wrong words', async () => {
   expect(await refused('--forge', 'gitea', '--url', 'https://ann:hidden@git.test')).not.toContain('hidden')
   expect(await refused('--forge', 'github', '--repo', 'app')).toContain('--repo OWNER/NAME')
 })
+
+test('the key and the Git token go to an app-proxy by HTTPS only', async () => {
+  const spec = { appProxy: { externalIP: 'http://proxy.test/app-proxy' } }
+  await scene.admin.runtimes.create({ name: 'plain', type: 'fake', agent: 'agent', spec })
+  const words = ['--forge', 'gitea', '--url', 'https://git.test', '--token-file', tokenFile, '--app-proxy', 'plain']
+  const { code, text } = await windlass(scene, ['connect', 'git', 'plain', ...words])
+  expect([code, text]).toEqual([1, expect.stringContaining('http://proxy.test/app-proxy, which is not HTTPS')])
+})
