@@ -1,4 +1,6 @@
 /** Output of a step that tries to control the terminal of the user who reads it. */
+import { once } from 'node:events'
+import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { openTerminal } from '../../../e2e/runner/cli/terminal.ts'
@@ -48,4 +50,38 @@ test('a step cannot control the terminal of a user by its output, title or error
   }
   const raw = await windlass(scene, ['logs', build.id, '--step', 'hello', '--tail', '1'])
   expect(raw.text).toBe(`${LINE}\n`)
+})
+
+test('a repository cannot control the terminal of a user by the name or the text of a file that is to be changed', async () => {
+  await using scene = await openHttpScene()
+  const change = {
+    name: 'shop',
+    gitSource: 'apps',
+    repository: 'https://git.test/apps.git',
+    branch: 'main',
+    file: `${HOSTILE}shop.yaml`,
+    revision: 'a'.repeat(40),
+    before: 'a: 1\n',
+    after: `a: 2 # ${LINE}\n`,
+    others: [],
+    isRefreshed: false,
+    isVisible: true,
+  }
+  const runtime = http.createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(change)),
+  )
+  await once(runtime.listen(0, '127.0.0.1'), 'listening')
+  const address = runtime.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const { server, adminToken } = scene
+  const env = { ...process.env, WINDLASS_URL: server.url, WINDLASS_API_KEY: adminToken, WINDLASS_CONFIG: '/nowhere/config' }
+  const words = ['gitops', 'app', 'edit', 'prod', 'shop', '--revision', 'v2', '--runtime-url', url]
+  const terminal = openTerminal(WINDLASS, words, { env, cwd: tmpdir() })
+  await terminal.says('Make a commit')
+  terminal.type('n')
+  await terminal.ended
+  runtime.close()
+  expect(terminal.shown()).toContain('shop.yaml to the branch main')
+  // Prompts have sequences of their own, but none of these.
+  for (const sequence of ['\u001B]', '\u001Bc', '\u001B[6n', '\u009B']) expect(terminal.received()).not.toContain(sequence)
 })

@@ -1,5 +1,6 @@
 /** Prompts on the terminal. Every prompt has a default, which is used without a terminal. */
 import { fault } from '@windlass/kit/faults'
+import { textFor } from '../../follow/line-splitter.ts'
 
 export interface Prompter {
   /** True if the user is prompted. */
@@ -20,6 +21,8 @@ export const defaultPrompter: Prompter = {
 /** Prompts on standard error, because standard output is for the result. Ctrl-C throws `usage`. */
 export function terminalPrompter(): Prompter {
   const output = process.stderr
+  /** Questions name files, branches and other things that somebody else has named. */
+  const safe = (text: string): string => textFor({ isTTY: true }, text)
   const answer = async <T>(asked: Promise<T>): Promise<Exclude<T, symbol>> => {
     const given = await asked
     if (isAnswer(given)) return given
@@ -30,16 +33,23 @@ export function terminalPrompter(): Prompter {
     async choose(message, { options, initial }) {
       const { select } = await import('@clack/prompts')
       return answer(
-        select({ message, output, initialValue: initial, options: options.map((value) => ({ value, label: value })) }),
+        select({
+          message: safe(message),
+          output,
+          initialValue: initial,
+          options: options.map((value) => ({ value, label: safe(value) })),
+        }),
       )
     },
     async text(message, initial) {
       const { text } = await import('@clack/prompts')
-      return (await answer(text({ message, output, placeholder: initial, defaultValue: initial }))) || initial
+      return (
+        (await answer(text({ message: safe(message), output, placeholder: safe(initial), defaultValue: initial }))) || initial
+      )
     },
     async confirm(message, initial) {
       const prompts = await import('@clack/prompts')
-      return answer(prompts.confirm({ message, output, initialValue: initial }))
+      return answer(prompts.confirm({ message: safe(message), output, initialValue: initial }))
     },
   }
 }
