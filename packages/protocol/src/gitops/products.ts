@@ -54,6 +54,8 @@ export const Product = z.object({
   elsewhere: z.array(z.string()),
   /** A commit that starts a release soon, and for what it waits. */
   next: ReleaseTrigger.extend({ why: z.string() }).optional(),
+  /** Applications of flows that start by themselves whose last commit is not known, and why. Absent without any. */
+  unseen: z.array(z.object({ application: z.string(), why: z.string() })).optional(),
   /** The last release. */
   release: Release.pick({ id: true, number: true, status: true, version: true, createdAt: true }).optional(),
 })

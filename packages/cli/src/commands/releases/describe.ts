@@ -65,6 +65,8 @@ function productLines(product: Product, style: Style, now: number): string[] {
       '',
       `Next release: ${next.message} (${next.revision.slice(0, SHOWN_REVISION)} of ${next.application}). ${next.why}`,
     )
+  const unseen = (product.unseen ?? []).map(({ application, why }) => `The last commit of ${application} is not known. ${why}`)
+  if (unseen.length > 0) lines.push('', ...unseen)
   if (elsewhere.length > 0) lines.push('', `In no environment: ${elsewhere.join(', ')}`)
   return lines
 }

@@ -29,7 +29,7 @@ import { environmentOf, isOfProduct, nameOfApplication } from './membership.ts'
 import { listPlacedApplications, type PlacedRow } from './placed.ts'
 import { commonVersion, versionOf } from './versions.ts'
 import { readRelease, type ReadRelease, type StoredStep } from '../releases/stored-release.ts'
-import { nextOf, StoredTrigger } from '../releases/stored-trigger.ts'
+import { nextOf, StoredTrigger, whyUnseen } from '../releases/stored-trigger.ts'
 
 /** Lists environments in their order. */
 export async function listShownEnvironments({ store, accountId }: App): Promise<Environment[]> {
@@ -111,20 +111,35 @@ function toProduct(product: Defined<ProductInput>, { environments, placed, shown
     ...product,
     environments: places,
     elsewhere: elsewhere.map(nameOfApplication),
-    ...defined({ release: release && toSummary(release), next: findNext(product.name, own, triggers) }),
+    ...defined({ release: release && toSummary(release) }),
+    ...toFollowed(product.name, own, triggers),
   }
 }
 
-/** Returns the first commit that will start a release of a product; undefined without one. */
-function findNext(product: string, own: readonly PlacedRow[], triggers: readonly ReleaseTriggerRow[]): Product['next'] {
-  for (const row of triggers) {
+/** Returns the first commit that will start a release of a product, and the applications whose last commit is not known. */
+function toFollowed(
+  product: string,
+  own: readonly PlacedRow[],
+  triggers: readonly ReleaseTriggerRow[],
+): Pick<Product, 'next' | 'unseen'> {
+  const followed = triggers.flatMap((row) => {
     const placed = row.product === product ? own.find(({ id }) => id === row.application_id) : undefined
-    const trigger = StoredTrigger.parse(JSON.parse(row.state))
-    const next = placed && nextOf(nameOfApplication(placed), trigger)
-    if (next !== undefined) return { ...next, why: trigger.why ?? 'It starts when the app-proxy has looked at all applications.' }
-  }
-  return undefined
+    return placed === undefined
+      ? []
+      : [{ application: nameOfApplication(placed), trigger: StoredTrigger.parse(JSON.parse(row.state)) }]
+  })
+  const [next] = followed.flatMap(({ application, trigger }) => {
+    const commit = nextOf(application, trigger)
+    return commit === undefined ? [] : [{ ...commit, why: trigger.why ?? LOOKS }]
+  })
+  const unseen = followed.flatMap(({ application, trigger }) => {
+    const why = whyUnseen(trigger)
+    return why === undefined ? [] : [{ application, why }]
+  })
+  return { ...defined({ next }), ...(unseen.length > 0 && { unseen }) }
 }
+
+const LOOKS = 'It starts when the app-proxy has looked at all applications.'
 
 /** Returns true if one of the steps changes an environment now. */
 function changes(steps: readonly StoredStep[], environment: string): boolean {

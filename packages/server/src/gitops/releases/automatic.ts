@@ -2,7 +2,7 @@
  * Starts releases by themselves: a product whose flows have selectors follows the commits of its applications. A commit of the repository counts if it changed the folder of the application, which
  * its app-proxy says. The first commit that is seen starts nothing. Two servers can look at the same time: every state is stored only over the one that was read.
  */
-import { fault, isFault, newId } from '@windlass/kit'
+import { attempt, fault, isFault, newId } from '@windlass/kit'
 import type { Application, EnvironmentInput, ProductInput, PromotionFlowInput, Release, ReleaseTrigger } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import { deleteErrands, deleteErrandsOf, insertErrand, listErrands, postponeErrand } from '../../store/runtimes/errands.ts'
@@ -42,6 +42,8 @@ interface Followed extends Member {
   readonly trigger: StoredTrigger
 }
 
+type Group<T> = readonly [T, ...T[]]
+
 /** Looks at all products once, and starts the releases that their commits ask for. */
 export async function startAutomaticReleases(app: App): Promise<void> {
   const { query } = app.store
@@ -55,12 +57,29 @@ export async function startAutomaticReleases(app: App): Promise<void> {
   const members = await listMembers(app, products, definitions)
   await forgetOthers(app, rows, members)
   const rowOf = new Map(rows.map((row) => [keyOf(row.product, row.application_id), row]))
-  const followed: Followed[] = []
-  for (const member of members) {
-    const one = await followMember(app, member, rowOf.get(keyOf(member.product.name, member.placed.id)))
-    if (one !== undefined) followed.push(one)
+  for (const group of groupsOf(members)) {
+    const [{ product, environment }] = group
+    // One that fails does not hold up the others.
+    await attempt(app.log, `commits of product ${product.name} in ${environment}`, async () => {
+      const followed = await followGroup(app, group, rowOf)
+      if (followed !== undefined) await startNext(app, followed, definitions)
+    })
   }
-  for (const group of groupsOf(followed)) await startNext(app, group, definitions)
+}
+
+/** Goes on with the triggers of a group. Returns undefined if another server has gone on with one of them: a release without it would be followed by another one. */
+async function followGroup(
+  app: App,
+  group: Group<Member>,
+  rowOf: ReadonlyMap<string, ReleaseTriggerRow>,
+): Promise<Followed[] | undefined> {
+  const followed: Followed[] = []
+  for (const member of group) {
+    const one = await followMember(app, member, rowOf.get(keyOf(member.product.name, member.placed.id)))
+    if (one === undefined) return undefined
+    followed.push(one)
+  }
+  return followed
 }
 
 function isAutomatic({ promotionFlows }: ProductInput): boolean {
@@ -117,7 +136,8 @@ async function followMember(app: App, member: Member, found: ReleaseTriggerRow |
   }
   const trigger = StoredTrigger.parse(JSON.parse(row.state))
   const errands = trigger.errand === undefined ? [] : await listErrands(app.store.query, row.id)
-  const errand = errands.map(toSeen).find(({ id }) => id === trigger.errand)
+  const asked = errands.find(({ id }) => id === trigger.errand)
+  const errand = asked && { ...toSeen(asked), work: asked.work }
   const name = nameOfApplication(placed)
   const effects = advanceTrigger(trigger, { name, application, errand, now, newId: () => newId(now) })
   const stored = await store(app, { row, trigger, effects, runtimeId: placed.runtime_id, isNew: found === undefined })
@@ -168,11 +188,12 @@ async function store(
 }
 
 /** Groups applications by product and environment: a release promotes all of them. */
-function groupsOf(followed: readonly Followed[]): Followed[][] {
-  const groups = new Map<string, Followed[]>()
-  for (const one of followed) {
+function groupsOf(members: readonly Member[]): Group<Member>[] {
+  const groups = new Map<string, Group<Member>>()
+  for (const one of members) {
     const key = keyOf(one.product.name, one.environment)
-    groups.set(key, [...(groups.get(key) ?? []), one])
+    const others = groups.get(key)
+    groups.set(key, others === undefined ? [one] : [...others, one])
   }
   return [...groups.values()]
 }
@@ -202,7 +223,7 @@ async function startNext(app: App, group: readonly Followed[], definitions: Defi
       async (tx, { ended }) => {
         requireEnding(ended, definitions)
         for (const { row, trigger } of waiting)
-          if (!(await updateReleaseTrigger(tx, row, JSON.stringify(decided(trigger))))) throw new Changed()
+          if (!(await updateReleaseTrigger(tx, row, JSON.stringify(promoted(trigger))))) throw new Changed()
       },
     )
   } catch (error) {
@@ -266,6 +287,11 @@ function whyUnwell({ placed, application }: Followed): string {
 
 function decided({ next, why: _why, ...trigger }: StoredTrigger): StoredTrigger {
   return { ...trigger, commit: next?.commit ?? trigger.commit, next: undefined }
+}
+
+/** The release promotes what the application has now, which is also the commit about which its errand asks. */
+function promoted(trigger: StoredTrigger): StoredTrigger {
+  return { ...decided(trigger), ...(trigger.errand !== undefined && { isPromoted: true as const }) }
 }
 
 /** Notes that commits start no release. */

@@ -165,6 +165,31 @@ describe.each(DATABASES)('automatic releases on $name', ({ open }) => {
     expect(await started()).toHaveLength(1)
   })
 
+  test('a server that is overtaken by another one does not leave out an application', async () => {
+    await using scene = await openReleases(database, AUTOMATIC)
+    const { look, started } = await openAutomatic(scene)
+    const destination = { server: 'https://kubernetes.default.svc', namespace: 'staging' }
+    const reportOther = (revision: string): Promise<void> => scene.report('eu', { ...at(revision), spec: { destination } })
+    const answerAll = async (revision: string, count: number): Promise<void> => {
+      await look()
+      const errands = await scene.claim()
+      expect(errands).toHaveLength(count)
+      for (const { id } of errands) await scene.answer(id, { kind: 'last-change', revision, message: 'feat' })
+      await look()
+    }
+    await reportOther(FIRST)
+    await answerAll(FIRST, 2)
+    await scene.report('staging', at(SECOND, { health: { status: 'Progressing' } }))
+    await answerAll(SECOND, 1)
+    await scene.report('staging', at(SECOND))
+    await reportOther(THIRD)
+    await Promise.all([look(), look()])
+    expect(await started()).toEqual([])
+    await answerAll(THIRD, 1)
+    await look()
+    expect(await started()).toHaveLength(1)
+  })
+
   test('a question that fails is asked again with its reason, and one whose app-proxy is killed too', async () => {
     await using scene = await openReleases(database, AUTOMATIC)
     const { say, look, started } = await openAutomatic(scene)
@@ -175,12 +200,29 @@ describe.each(DATABASES)('automatic releases on $name', ({ open }) => {
     await scene.answer(asked?.id ?? '', { kind: 'failed', code: 'git-token-missing', message: 'No token.', mayRetry: false })
     await look()
     expect(await scene.claim()).toEqual([])
+    expect((await showProduct(scene.app, 'shop')).unseen).toEqual([{ application: 'prod/argocd/shop-staging', why: 'No token.' }])
     scene.clock.advance(2_000)
     const [again] = await scene.claim()
     expect(again).toEqual(asked)
     scene.clock.advance(ERRAND_LEASE_MS)
     await say(SECOND)
     expect(await started()).toHaveLength(1)
+    expect((await showProduct(scene.app, 'shop')).unseen).toBeUndefined()
+  })
+
+  test('a question about a commit that is gone is replaced by one about the commit that the application has now', async () => {
+    await using scene = await openReleases(database, AUTOMATIC)
+    const { say, look, started } = await openAutomatic(scene)
+    await say(FIRST)
+    await scene.report('staging', at(SECOND))
+    await look()
+    const [asked] = await scene.claim()
+    // A push with force has removed it.
+    await scene.report('staging', at(THIRD))
+    await scene.answer(asked?.id ?? '', { kind: 'failed', code: 'not-found', message: 'No such commit.', mayRetry: false })
+    await look()
+    await say(THIRD)
+    expect(await started()).toEqual([`commit ${THIRD.slice(0, 12)}`])
   })
 
   test('a product that is deleted or no longer automatic is forgotten, and begins anew after that', async () => {
@@ -223,5 +265,24 @@ describe.each(DATABASES)('automatic releases on $name', ({ open }) => {
     expect(await started()).toHaveLength(1)
     await say(SECOND)
     expect(await started()).toHaveLength(1)
+  })
+
+  test('a newer commit that a release has promoted already starts no second one', async () => {
+    await using scene = await openReleases(database, AUTOMATIC)
+    const { say, look, started } = await openAutomatic(scene)
+    await say(FIRST)
+    await scene.report('staging', at(SECOND, { health: { status: 'Progressing' } }))
+    await say(SECOND)
+    await scene.report('staging', at(THIRD))
+    await look()
+    const [release] = (await listReleasePage(scene.app, { limit: 1 })).items
+    await say(THIRD)
+    expect(await started()).toHaveLength(1)
+    await scene.look(release?.id ?? '')
+    expect(await scene.claim()).toMatchObject([{ work: { kind: 'promote', source: { revision: THIRD } } }])
+    // The next one does.
+    await scene.report('staging', at('4'.repeat(40)))
+    await say('4'.repeat(40))
+    expect(await started()).toHaveLength(2)
   })
 })
