@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { mountSmallDisk, unmountSmallDisk } from '../../../e2e/support/small-disk.ts'
 import { openHttpScene, type HttpScene } from '../../server/test/support/http-scene.ts'
+import { mergeTexts } from '../src/commit/merge-texts.ts'
 import type { AppProxyOptions } from '../src/index.ts'
 import { GIT_TOKEN, REPO, startGitForge, type GitForge } from './support/git-forge.ts'
 import { openScene, type Answer, type Scene } from './support/scene.ts'
@@ -76,6 +77,23 @@ test('a right that is taken away while a commit is made ends it before its push 
   expect(parts.scene.leftovers()).toEqual([])
 })
 
+test('a push whose answer is lost is a new commit, also if another one is on top of it by then', async () => {
+  await using forge = await startGitForge({ 'a.yaml': 'a: 0\n' })
+  await using parts = await openParts(forge)
+  let isLost = false
+  forge.after = async ({ path }) => {
+    if (isLost || !path.endsWith('/git-receive-pack')) return
+    isLost = true
+    const author = ['-c', 'user.name=x', '-c', 'user.email=x@y']
+    const other = await forge.git(...author, 'commit-tree', 'main^{tree}', '-p', 'main', '-m', 'Other')
+    await forge.git('update-ref', 'refs/heads/main', other.trim())
+    throw new Error('the connection breaks')
+  }
+  expect(await parts.commit(write('a.yaml', 'a: 1\n'))).toMatchObject({ status: 200, body: { isNew: true } })
+  expect(isLost).toBe(true)
+  expect(await forge.git('log', '--format=%s', 'main')).toMatch(/^Other\nChange it\n/)
+})
+
 test('git calls only an address that was checked, whatever the name of the forge becomes', async () => {
   await using forge = await startGitForge({ 'a.yaml': 'a: 0\n' })
   let address = '127.0.0.1'
@@ -124,6 +142,9 @@ test('on a full disk a commit is refused with what to do, and works when there i
         // It takes a smaller one.
       }
     expect(await parts.commit(write('a.yaml', 'a: 1\n'))).toMatchObject({ status: 507, body: { code: 'storage-full' } })
+    const texts = { base: 'a\n', own: 'b\n', other: 'a\nc\n' }
+    const settings = { folder: workFolder, path: process.env['PATH'] ?? '', signal: new AbortController().signal }
+    await expect(mergeTexts(texts, settings)).rejects.toMatchObject({ code: 'storage-full' })
     expect(parts.scene.leftovers().filter((name) => !name.startsWith('filler-'))).toEqual([])
     expect(await forge.git('rev-parse', 'main')).toBe(forge.first)
     for (const name of parts.scene.leftovers()) rmSync(join(workFolder, name))

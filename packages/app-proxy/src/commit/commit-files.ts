@@ -67,14 +67,16 @@ export async function commitFiles(account: GitAccount, settings: GitSettings, re
   const branch = `refs/heads/${request.branch}`
   /** The commit whose files the user has seen. */
   let seen = request.base
+  /** The commit of the last push without an answer. */
   let pushed: string | undefined
   let isRebased = false
   for (let tries = 1; ; tries += 1) {
     await repository.fetch(branch, TIP)
     const tip = await resolve(repository, TIP)
-    // The answer to the last push was lost.
     if (tip === pushed) return { revision: tip, isNew: true, isRebased }
     const commit = await makeCommit(repository, tip, request)
+    // The branch has the contents of a push without an answer, and another commit on top.
+    if (commit === undefined && pushed !== undefined) return { revision: await findOwn(tip, request), isNew: true, isRebased }
     if (commit === undefined) return { revision: tip, isNew: false, isRebased: false }
     isRebased = seen !== undefined && seen !== tip
     if (seen !== undefined && seen !== tip) await requireApart(repository, { seen, tip, request })
@@ -82,9 +84,16 @@ export async function commitFiles(account: GitAccount, settings: GitSettings, re
     const failure = await push(repository, { branch, tip, commit })
     if (failure === undefined) return { revision: commit, isNew: true, isRebased }
     if (tries >= MAX_TRIES) throw failure
-    pushed = commit
+    if (isFault(failure, 'forge-unreachable')) pushed = commit
     seen ??= tip
   }
+}
+
+/** Returns the commit below a tip that made the changes; the tip if the forge does not say. */
+async function findOwn(tip: string, { changes, lastChange }: CommitRequest): Promise<string> {
+  const [first] = changes
+  const own = first && (await lastChange(first.path, tip))
+  return own?.revision ?? tip
 }
 
 /**

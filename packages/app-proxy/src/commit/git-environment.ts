@@ -52,7 +52,7 @@ const CONFIG: readonly (readonly [string, string])[] = [
  * Returns the environment of commands that call nothing. No protocol is allowed: git fetches objects that are absent, with all of their history, unless it knows
  * GIT_NO_LAZY_FETCH.
  */
-export function localEnvironment(folder: string, { path }: GitSettings): Environment {
+export function localEnvironment(folder: string, { path }: Pick<GitSettings, 'path'>): Environment {
   return {
     PATH: path,
     HOME: folder,

@@ -1,8 +1,10 @@
 /** Merges two versions of a file with git, line by line. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasCode } from '@windlass/kit'
 import { REPOSITORY_PREFIX } from './git.ts'
 import { localEnvironment, type GitSettings } from './git-environment.ts'
+import { storageFull } from './git-faults.ts'
 import { runGroup } from './process-group.ts'
 
 const TIMEOUT_MS = 30_000
@@ -17,13 +19,17 @@ export interface MergedTexts {
   readonly other: string
 }
 
-/** Returns the text with the changes of both. Undefined if both change the same lines. */
-export async function mergeTexts({ base, own, other }: MergedTexts, settings: GitSettings): Promise<string | undefined> {
+/** Returns the text with the changes of both. Undefined if both change the same lines. Throws `storage-full`. */
+export async function mergeTexts(
+  { base, own, other }: MergedTexts,
+  settings: Pick<GitSettings, 'folder' | 'path' | 'signal'>,
+): Promise<string | undefined> {
   if (base === other || own === other) return own
   if (base === own) return other
-  const folder = await mkdtemp(join(settings.folder, REPOSITORY_PREFIX))
+  const folder = await mkdtemp(join(settings.folder, REPOSITORY_PREFIX)).catch(asFull)
   try {
-    await Promise.all(Object.entries({ own, base, other }).map(([name, text]) => writeFile(join(folder, name), text)))
+    const files = Object.entries({ own, base, other })
+    await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text))).catch(asFull)
     const { code, limit, output, errors } = await runGroup('git', ['merge-file', '--stdout', 'own', 'base', 'other'], {
       folder,
       env: localEnvironment(folder, settings),
@@ -37,4 +43,8 @@ export async function mergeTexts({ base, own, other }: MergedTexts, settings: Gi
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+function asFull(error: unknown): never {
+  throw hasCode(error, 'ENOSPC', 'EDQUOT') ? storageFull(error) : error
 }

@@ -27,6 +27,8 @@ export interface GitForge extends AsyncDisposable {
   readonly calls: GitCall[]
   /** Awaited before a call is answered, also one of the API. */
   before: (call: GitCall) => Promise<void>
+  /** Awaited before the answer to a call of git is sent. If it throws, the connection breaks instead. */
+  after: (call: GitCall) => Promise<void>
   /** True keeps the end of what is fetched back. */
   holdsEnd: boolean
   /** Runs git in the repository, which is bare. Returns its output. */
@@ -69,6 +71,7 @@ export async function startGitForge(files: Readonly<Record<string, string | Buff
     passed.end(bytes)
     const [given] = (await once(passed, 'response')) as [IncomingMessage]
     const content = await buffer(given)
+    await forge.after({ path, body })
     response.writeHead(given.statusCode ?? 502, given.headers)
     if (!forge.holdsEnd || !body.includes('command=fetch')) return void response.end(content)
     response.write(content.subarray(0, -100))
@@ -89,6 +92,7 @@ export async function startGitForge(files: Readonly<Record<string, string | Buff
     first,
     calls: [],
     before: async () => undefined,
+    after: async () => undefined,
     holdsEnd: false,
     git: (...args) => runProgram('git', ['-C', bare, ...args]),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
