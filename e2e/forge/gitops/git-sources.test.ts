@@ -202,7 +202,39 @@ test('an edit keeps what another person commits meanwhile, and says so, or is re
     status: 409,
     body: { code: 'git-conflict' },
   })
+  // A file that has been renamed meanwhile, with another change, is not taken for the one that the person has seen.
+  const renamed = (await head()).replace('namespace: shop-eu}', 'namespace: shop-us}')
+  await at.write('apps', 'prod/renamed.yaml', renamed)
+  const { sha } = (await at.ann.api('GET', `/repos/ann/apps/contents/${file}`)) as { sha: string }
+  await at.ann.api('DELETE', `/repos/ann/apps/contents/${file}`, { sha, message: 'Rename', branch: 'main' })
+  expect(await at.call('PUT', '/applications/shop/file', { body: own })).toMatchObject({
+    status: 409,
+    body: { code: 'git-conflict', detail: expect.stringContaining(`does not have the application "shop" at the commit ${base}`) },
+  })
+  expect(await at.inClone('apps', 'show', 'HEAD:prod/renamed.yaml')).toBe(renamed)
   expect(at.scene.leftovers()).toEqual([])
+})
+
+test('a commit is not reported as failed because the cluster does not answer after it (O038)', async () => {
+  at.scene.kube.objects.set('applications/apps', {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'apps', namespace: NAMESPACE },
+    spec: { project: 'default' },
+  })
+  at.scene.kube.beforePatch = () => {
+    throw new Error('the cluster is away')
+  }
+  const line = `gitops app create prod cart --repo ${at.url}/ann/shop.git --path deploy --dest-namespace cart`
+  const created = await at.windlass(line, at.keys.ben)
+  expect(created).toMatchObject({
+    code: 0,
+    stdout: 'application/cart created\n',
+    stderr: expect.stringContaining('looks at Git next'),
+  })
+  at.scene.kube.beforePatch = () => undefined
+  expect(await at.inClone('apps', 'show', 'HEAD:prod/cart.yaml')).toContain('name: cart\n')
+  at.scene.kube.objects.delete('applications/apps')
 })
 
 test('an application that is in no Git source is not edited, and the reason is named (O039)', async () => {

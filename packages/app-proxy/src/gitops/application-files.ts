@@ -16,7 +16,7 @@ import {
   type ManifestProblem,
   type RuntimePlace,
 } from '@windlass/gitops'
-import { fault } from '@windlass/kit'
+import { defined, fault, isFault } from '@windlass/kit'
 import type {
   ApplicationChange,
   ApplicationEdit,
@@ -29,7 +29,16 @@ import type { Applications } from '../argo/applications.ts'
 import { noteDryRun, noteSubject } from '../audit/call.ts'
 import { findInFile, findInSource, openSource, searchSources, type FoundFile, type OpenSource } from './find-application.ts'
 import type { GitSources } from './git-sources.ts'
-import { goneMeanwhile, inUse, metOther, openLocator, requireFile, requireOnly, requireSource } from './locate-application.ts'
+import {
+  elsewhereBefore,
+  goneMeanwhile,
+  inUse,
+  metOther,
+  openLocator,
+  requireFile,
+  requireOnly,
+  requireSource,
+} from './locate-application.ts'
 import type { Changed, Plan, RepositoryBranch, RepositoryBranches } from './repository-branch.ts'
 import type { RepositoryView } from './repository-view.ts'
 import { oneFile } from './shared-configuration.ts'
@@ -104,8 +113,18 @@ export function openApplicationFiles({
     }
     const changed = await branch.change(plan)
     const { commit, result } = changed
-    const isRefreshed = commit.isNew && (await applications.askRefresh(source.name))
-    return toChange(open, name, { revision: commit.revision, result, changed, isRefreshed, isVisible })
+    const refreshed = commit.isNew ? await refresh(source.name) : {}
+    return toChange(open, name, { revision: commit.revision, result, changed, ...refreshed, isVisible })
+  }
+
+  /** The commit is made, so a cluster that does not answer fails no call: Argo CD finds the commit later. */
+  async function refresh(source: string): Promise<Pick<Outcome, 'isRefreshed' | 'refreshProblem'>> {
+    try {
+      return { isRefreshed: await applications.askRefresh(source) }
+    } catch (error) {
+      if (!isFault(error)) throw error
+      return { refreshProblem: error.message }
+    }
   }
 
   /** Throws `conflict` if another Git source or the cluster has the name. Git sources that the caller cannot read are not asked. */
@@ -166,7 +185,9 @@ export function openApplicationFiles({
         base ??= view.revision
         const now = await findInFile(view, file, name)
         if (now === undefined) throw goneMeanwhile(name, file)
-        const seen = base === view.revision ? now : ((await findInFile(branch.viewAt(base), file, name)) ?? now)
+        const seen = base === view.revision ? now : await findInFile(branch.viewAt(base), file, name)
+        // What others have changed since is not known then, and must not be undone.
+        if (seen === undefined) throw elsewhereBefore(name, { file, base })
         const own = requireText(name, changedText(seen.document.text, input, { name, source, namespace }))
         requireManifest(own, name, source)
         const other = seen.text === now.text ? undefined : await branch.lastChange(file, view.revision)
@@ -244,13 +265,15 @@ interface Outcome {
   /** Absent if nothing was to be changed. */
   readonly changed?: Changed<Written>
   readonly isRefreshed?: boolean
+  /** Why the application of the Git source was not asked. */
+  readonly refreshProblem?: string
   readonly isVisible: boolean
 }
 
 function toChange(
   open: OpenSource,
   name: string,
-  { revision, result, changed, isRefreshed = false, isVisible }: Outcome,
+  { revision, result, changed, isRefreshed = false, refreshProblem, isVisible }: Outcome,
 ): ApplicationChange {
   const { file, before, after, others } = result
   return {
@@ -261,6 +284,7 @@ function toChange(
     others: distinct([...(changed?.others ?? []), ...others]),
     isRefreshed,
     isVisible,
+    ...defined({ refreshProblem }),
   }
 }
 

@@ -101,6 +101,14 @@ export function goneMeanwhile(name: string, file: string): Error {
   })
 }
 
+/** Returns the fault of a change that begins at a commit where the file does not have the application: it was in another file, or the history was rewritten. */
+export function elsewhereBefore(name: string, { file, base }: { readonly file: string; readonly base: string }): Error {
+  return fault('git-conflict', {
+    message: `The file ${file} does not have the application "${name}" at the commit ${base}, where the change begins, so nothing was committed.`,
+    hint: 'Load the application again, and make the change there.',
+  })
+}
+
 /** Returns the fault of a change that meets another one of the same lines or fields. */
 export function metOther(file: string, other: OtherChange | undefined): Error {
   const what = other === undefined ? 'Another commit' : `The commit ${other.revision} of ${other.author} ("${other.subject}")`

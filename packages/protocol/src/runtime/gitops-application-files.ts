@@ -133,6 +133,8 @@ export const ApplicationChange = ApplicationFile.omit({ text: true }).extend({
   others: z.array(OtherChange),
   /** False if the cluster has no application for the Git source that could be refreshed. Argo CD finds the commit later, if at all. */
   isRefreshed: z.boolean(),
+  /** Why the cluster was not asked. Argo CD finds the commit when it looks at Git next. */
+  refreshProblem: z.string().optional(),
   /** False if it is in the namespace of a restricted Git source, and the runtime does not know the server of Argo CD, which reads it. */
   isVisible: z.boolean(),
 })

@@ -67,7 +67,11 @@ export async function finish(
     if (isNew) out.note(`Commit on ${commit.branch}: ${commit.url}`)
     for (const { revision, author, subject } of others)
       out.note(`The commit ${revision.slice(0, 12)} of ${author} ("${subject}") came meanwhile, and its changes stay.`)
-    if (isNew && change.isVisible && !change.isRefreshed)
+    if (change.refreshProblem !== undefined)
+      out.note(
+        `Argo CD applies it when it looks at Git next, within minutes. It was not asked for that: ${change.refreshProblem}`,
+      )
+    else if (isNew && change.isVisible && !change.isRefreshed)
       out.note(`The cluster has no application for the Git source "${gitSource}", so Argo CD does not apply it yet.`)
   }
   if (options.wait && !change.isVisible)
