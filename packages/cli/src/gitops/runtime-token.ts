@@ -35,11 +35,28 @@ export interface Registered {
   readonly replaced?: string | undefined
 }
 
+/** How often a registration begins again because another process has written the Secret. */
+const MAX_TRIES = 3
+
 /**
- * Keeps a valid token, or creates one and the runtime. Throws `conflict` if the name belongs to another installation, or the Secret does and `recover` is false, and
- * `config-invalid` for another account or a server without tunnels; then no new token stays.
+ * Keeps a valid token, or creates one and the runtime. Several processes can do this for one Secret at the same time, such as the pods of an app-proxy: all get the token of
+ * the first one. Throws `conflict` if the name belongs to another installation, or the Secret does and `recover` is false, and `config-invalid` for another account or a
+ * server without tunnels; then no new token stays.
  */
 export async function ensureRuntimeToken(registration: Registration): Promise<Registered> {
+  for (let tries = 1; ; tries += 1) {
+    const registered = await register(registration)
+    if (registered !== undefined) return registered
+    if (tries >= MAX_TRIES)
+      throw fault('conflict', {
+        message: `Other processes change the Secret ${registration.store.name} of the namespace all the time.`,
+        hint: 'Repeat the installation when they have ended.',
+      })
+  }
+}
+
+/** Returns undefined if another process has written the Secret meanwhile. */
+async function register(registration: Registration): Promise<Registered | undefined> {
   const { client, store, runtime, server, recover } = registration
   const stored = await store.read()
   const owner = { runtime, server }
@@ -54,15 +71,21 @@ export async function ensureRuntimeToken(registration: Registration): Promise<Re
     const { accountId } = requireAccess(await accessWith(client, runtime, created.token), runtime)
     requireFacts(registration, accountId, created.url)
     const replaced = isForeign ? await store.copy() : undefined
-    await store.write({ token: created.token, iv: stored?.iv ?? newIv(), owner })
-    return { accountId, url: created.url, isNew: true, replaced }
+    if (await store.write({ token: created.token, iv: stored?.iv ?? newIv(), owner }, stored))
+      return { accountId, url: created.url, isNew: true, replaced }
   } catch (error) {
     // The first failure is the one to report.
-    const undo =
-      before === undefined ? client.gitopsRuntimes.delete(runtime) : client.gitopsRuntimes.deleteToken(runtime, created.id)
-    await undo.catch(() => undefined)
+    await undo(registration, created.id, before === undefined).catch(() => undefined)
     throw error
   }
+  await undo(registration, created.id, false)
+  return undefined
+}
+
+/** Deletes a token, and its runtime if that has no other token: another process may have created one for it. */
+async function undo({ client, runtime }: Registration, tokenId: string, isNew: boolean): Promise<void> {
+  await client.gitopsRuntimes.deleteToken(runtime, tokenId)
+  if (isNew && (await client.gitopsRuntimes.tokens(runtime)).items.length === 0) await client.gitopsRuntimes.delete(runtime)
 }
 
 /** Returns the runtime of a stored token that the server accepts; undefined for another one. */
@@ -73,7 +96,8 @@ async function keepValid(registration: Registration, stored: StoredToken | undef
   if (token === undefined || access === undefined) return undefined
   const { url } = await client.tunnels.get(runtime)
   requireFacts(registration, access.accountId, url)
-  if (stored?.iv === undefined) await store.write({ token, iv: newIv(), owner: { runtime, server } })
+  // Another process that has written meanwhile has done the same.
+  if (stored?.iv === undefined) await store.write({ token, iv: newIv(), owner: { runtime, server } }, stored)
   return { accountId: access.accountId, url, isNew: false }
 }
 

@@ -1,5 +1,6 @@
 /** The Secret with the token of a GitOps runtime, and the mark that says whose it is. Other products have a Secret with the same name. */
 import { createHash } from 'node:crypto'
+import { defined } from '@windlass/kit/defined'
 import { fault, isFault, type Fault } from '@windlass/kit/faults'
 import type { Kube } from '@windlass/kube'
 import { z } from 'zod'
@@ -25,6 +26,8 @@ export interface StoredToken {
   readonly iv?: string | undefined
   /** Undefined for a Secret that no command of this program has written. */
   readonly owner?: TokenOwner | undefined
+  /** Version of the Secret. */
+  readonly version?: string | undefined
 }
 
 export interface NewToken {
@@ -37,15 +40,18 @@ export interface TokenStore {
   readonly name: string
   /** Resolves to undefined if the Secret does not exist. */
   read(): Promise<StoredToken | undefined>
-  /** Keeps other keys of an existing Secret. */
-  write(values: NewToken): Promise<void>
+  /** Keeps other keys of an existing Secret. Returns false, and writes nothing, if the Secret has changed since it was read. */
+  write(values: NewToken, before: StoredToken | undefined): Promise<boolean>
   /** Copies the Secret as it is, so that it can be replaced. Returns the name of the copy, which is the same for the same token. */
   copy(): Promise<string>
 }
 
 const SecretShape = z.looseObject({
   data: z.record(z.string(), z.string()).nullish(),
-  metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).optional() }),
+  metadata: z.looseObject({
+    annotations: z.record(z.string(), z.string()).optional(),
+    resourceVersion: z.string().optional(),
+  }),
 })
 
 export function openTokenStore(kube: Kube, namespace: string, name: string = TOKEN_SECRET.name): TokenStore {
@@ -68,13 +74,20 @@ export function openTokenStore(kube: Kube, namespace: string, name: string = TOK
         token: decoded(found.data?.[TOKEN_SECRET.token]),
         iv: decoded(found.data?.[TOKEN_SECRET.iv]),
         owner: runtime === undefined || server === undefined ? undefined : { runtime, server },
+        version: found.metadata.resourceVersion,
       }
     },
-    async write({ token, iv, owner }) {
+    async write({ token, iv, owner }, before) {
       const annotations = { [RUNTIME_ANNOTATION]: owner.runtime, [SERVER_ANNOTATION]: toServer(owner.server) }
       const data = { [TOKEN_SECRET.token]: encoded(token), [TOKEN_SECRET.iv]: encoded(iv) }
-      if ((await kube.find(ref)) === undefined) await create(name, annotations, data)
-      else await kube.patch(ref, { metadata: { annotations }, data })
+      try {
+        if (before === undefined) await create(name, annotations, data)
+        else await kube.patch(ref, { metadata: { annotations, ...defined({ resourceVersion: before.version }) }, data })
+        return true
+      } catch (error) {
+        if (isFault(error, 'conflict', 'not-found')) return false
+        throw error
+      }
     },
     async copy() {
       const found = await find()

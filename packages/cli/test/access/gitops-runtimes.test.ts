@@ -1,10 +1,12 @@
 /** The registration of GitOps runtimes at a real server: what an installation keeps, refuses and undoes. */
+import { appProxyCalls } from '@windlass/client/app-proxy'
 import { expect, test } from 'vitest'
 import { openHttpScene } from '../../../server/test/support/http-scene.ts'
 import { checkKey } from '../../src/gitops/checks.ts'
 import { windlass } from '../windlass.ts'
 import { ensureRuntimeToken, type Registration } from '../../src/gitops/runtime-token.ts'
-import type { StoredToken, TokenStore } from '../../src/gitops/token-secret.ts'
+import { openTokenStore, type StoredToken, type TokenStore } from '../../src/gitops/token-secret.ts'
+import { openObjectApi } from '../fakes/object-api.ts'
 
 const SERVER = 'https://windlass.example.com'
 const OWNER = { runtime: 'prod', server: SERVER }
@@ -19,6 +21,7 @@ function openStore(): TokenStore & { stored: StoredToken | undefined } {
     },
     async write(values) {
       this.stored = values
+      return true
     },
     copy: () => expect.unreachable('no Secret of another installation'),
   }
@@ -74,6 +77,51 @@ test('a registration that fails leaves neither a runtime nor a token (O003)', as
   await expect(ensureRuntimeToken({ ...ask, store: broken, recover: true })).rejects.toThrow('the cluster is away')
   expect((await admin.gitopsRuntimes.tokens('prod')).items).toHaveLength(1)
 })
+
+test('processes that register at the same time get one token and one text of the key', async () => {
+  await using scene = await openHttpScene()
+  await using cluster = await openObjectApi()
+  const { admin, server } = scene
+  const together = openBarrier(3)
+  const register = async (): Promise<unknown> => {
+    const store = openTokenStore(cluster.kube, 'ci', 'app-proxy-token')
+    let isFirst = true
+    const read: TokenStore['read'] = async () => {
+      const found = await store.read()
+      if (isFirst) await together()
+      isFirst = false
+      return found
+    }
+    await ensureRuntimeToken({
+      client: admin,
+      store: { ...store, read },
+      runtime: 'prod',
+      server: server.url,
+      needsTunnel: false,
+      recover: true,
+    })
+    return cluster.objects.get('secrets/app-proxy-token')?.['data']
+  }
+  const [first, ...others] = await Promise.all([register(), register(), register()])
+  // The Secret has two keys.
+  const { token, encryptionIV } = first as Record<string, string>
+  expect(others).toEqual([first, first])
+  expect(encryptionIV).toBeDefined()
+  const runtimeToken = Buffer.from(token ?? '', 'base64').toString()
+  expect(await appProxyCalls(admin).access('prod', { runtimeToken })).toMatchObject({ accountId: server.app.accountId })
+  expect((await admin.gitopsRuntimes.tokens('prod')).items).toHaveLength(1)
+})
+
+/** Returns a function that resolves when it was called `count` times. */
+function openBarrier(count: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let left = count
+  return () => {
+    left -= 1
+    if (left === 0) resolve()
+    return promise
+  }
+}
 
 test('a server without a domain has runtimes with an Ingress only', async () => {
   await using scene = await openHttpScene()

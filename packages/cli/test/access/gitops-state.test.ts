@@ -123,7 +123,7 @@ test('a removal deletes the own state and the leftovers of a failed hook, and na
   await using cluster = await openObjectApi()
   const { kube, objects } = cluster
   const store = openTokenStore(kube, 'ci')
-  await store.write({ token: 'a', iv: 'b', owner: { runtime: 'prod', server: 'https://ci.example.com/' } })
+  await store.write({ token: 'a', iv: 'b', owner: { runtime: 'prod', server: 'https://ci.example.com/' } }, undefined)
   cluster.add('configmaps', INTEGRATION)
   cluster.add('secrets', CLUSTER)
   const internal = { 'app.kubernetes.io/managed-by': 'windlass', 'codefresh.io/internal': 'true' }
