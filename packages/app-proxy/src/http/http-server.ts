@@ -61,7 +61,10 @@ export function openHttp(options: HttpOptions): FastifyInstance {
     return sendProblem(log, isStopped ? fault('unavailable', STOPPED, error) : toFault(error), request, reply)
   })
   server.setNotFoundHandler(async ({ method }) => {
-    throw fault('not-found', { message: `The app-proxy does not have this path for ${method}.` })
+    throw fault('not-found', {
+      message: `The app-proxy does not have this path for ${method}.`,
+      hint: 'If the caller has a later version, upgrade the GitOps runtime or the Runner.',
+    })
   })
   // Kubelets call the pod without the prefix that callers use.
   for (const base of new Set([`${pathPrefix}/api`, '/api'])) {

@@ -79,8 +79,20 @@ async function readText({ body }: OwnAnswer): Promise<string> {
 /** Codes of the client and of the app-proxy that would mean something else as the answer of this server. */
 const FOREIGN = ['unauthenticated', 'proxy-answered', 'server-unreachable', 'internal'] as const
 
+/** What an app-proxy says of a path that it does not have, as earlier versions of it do of routes that are new. */
+const NO_PATH = /does not have this path/
+
 /** Throws what a call of an app-proxy failed with. Refusals of Argo CD and of the app-proxy stay as they are. */
 export function throwForCaller(error: unknown): never {
+  if (isFault(error, 'not-found') && NO_PATH.test(error.message))
+    throw fault(
+      'not-supported',
+      {
+        message: 'The app-proxy of the GitOps runtime has an earlier version, which cannot do this.',
+        hint: 'Upgrade the runtime: `windlass gitops upgrade RUNTIME`.',
+      },
+      error,
+    )
   if (!isFault(error, ...FOREIGN)) throw error
   if (error.code === 'server-unreachable') throw fault('tunnel-broken', {}, error)
   const message = `The app-proxy of the GitOps runtime did not carry out the call. ${error.message}`

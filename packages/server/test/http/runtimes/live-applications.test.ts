@@ -213,6 +213,9 @@ test('refusals of the runtime are passed on, and others say that the runtime fai
   await expect(call()).rejects.toMatchObject({ code: 'router-broken', message: expect.stringContaining('404') })
   runtime.answer = { status: 200, body: { name: 'shop' } }
   await expect(call()).rejects.toMatchObject({ code: 'router-broken' })
+  // A runtime that is upgraded after its server.
+  runtime.answer = { status: 404, type, body: problem('not-found', 'The app-proxy does not have this path for POST.') }
+  await expect(call()).rejects.toMatchObject({ code: 'not-supported', hint: expect.stringContaining('gitops upgrade') })
 })
 
 test('a runtime without a connection, and a server without tunnels, say so (W106)', async () => {
