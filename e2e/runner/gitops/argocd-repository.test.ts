@@ -256,7 +256,9 @@ test('an uninstall that cleans the repository leaves the applications of users a
   expect(await at.windlass('gitops cluster list staging')).not.toContain('staging-eu')
   await expect(at.accounts.staging.list({ kind: 'Secret', namespace })).rejects.toMatchObject({ code: 'cluster-refused' })
   const owner = { runtime: 'prod', server: at.serverUrl }
-  await openTokenStore(cluster.kube, namespace).write({ token: 'token', iv: 'the random text of this test', owner })
+  const tokens = openTokenStore(cluster.kube, namespace)
+  const isWritten = await tokens.write({ token: 'token', iv: 'the random text of this test', owner }, await tokens.read())
+  expect(isWritten).toBe(true)
   const line = `gitops uninstall prod --yes --clean-repository --kube-namespace ${namespace}`
   expect(await at.windlass(line)).toMatch(
     /^gitops-runtime\/prod removed from the repository\ngitops-runtime\/prod deleted\n(?:release\/windlass-gitops-runtime was already|chart\/windlass-gitops-runtime) deleted\n/,
