@@ -67,6 +67,8 @@ export interface Group {
   readonly nice?: number
   /** True if its processes see no network interface but loopback. They reach Docker by its socket. Needs root. False by default. */
   readonly isOnLoopback?: boolean
+  /** True if it runs only where it is asked for: by its name, or with `--long`. False by default. */
+  readonly isLong?: boolean
   /** Time limit of one test; milliseconds. The default is ten minutes: it ends a test that hangs, whatever the load of the machine. */
   readonly timeoutMs?: number
   /** True if it looks for races: a single failure counts, because a second try that passes proves nothing. False by default. */
@@ -163,6 +165,8 @@ export const GROUPS: readonly Group[] = [
     parts: [...CLUSTER, 'image:gitlab-helper', 'postgres'],
     after: ['runner', 'cluster', 'gitlab', 'argocd'],
     mostlyWaits: true,
+    // It has the cluster for itself, so a run of all groups would end with minutes in which nothing else runs.
+    isLong: true,
     isJudgedOnce: true,
   },
   {

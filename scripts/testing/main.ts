@@ -133,10 +133,11 @@ function environmentOf(made: Readonly<Record<string, string>>): Record<string, s
   }
 }
 
-function askedGroups(names: readonly string[]): readonly Group[] {
+function askedGroups(names: readonly string[], isLong: boolean): readonly Group[] {
   const known = GROUPS.map(({ name }) => name)
   const strange = names.find((name) => !known.includes(name))
-  if (strange === undefined) return names.length === 0 ? GROUPS : GROUPS.filter(({ name }) => names.includes(name))
+  if (strange === undefined)
+    return GROUPS.filter((group) => (names.length === 0 ? isLong || group.isLong !== true : names.includes(group.name)))
   console.error(`error: there is no group '${strange}': it is one of ${known.join(' ')}`)
   process.exit(2)
 }
@@ -150,8 +151,10 @@ function cluster(): { kubeconfig: string; kubectl: string } | undefined {
 }
 
 async function main(args: readonly string[]): Promise<void> {
-  const groups = askedGroups(args.filter((arg) => arg !== '--long'))
-  if (args.includes('--long')) process.env['WINDLASS_TEST_LONG'] = '1'
+  const names = args.filter((arg) => arg !== '--long')
+  const isLong = args.includes('--long')
+  const groups = askedGroups(names, isLong)
+  if (isLong) process.env['WINDLASS_TEST_LONG'] = '1'
   // A gate makes the same random choices for the same commit, and others for the next one; the long drills use a new seed each time.
   else process.env['WINDLASS_SEED'] ??= seedOfCommit()
   if (process.env['WINDLASS_SEED'] !== undefined) console.log(`WINDLASS_SEED=${process.env['WINDLASS_SEED']}`)
@@ -198,11 +201,12 @@ async function main(args: readonly string[]): Promise<void> {
       return (await runGroup(group, { preparation, folder: mkdtempSync(join(folder, 'again.')), files })).outcome
     })
     if (parts.includes('docker')) again.push(await nothingLeft(before, look))
-    const isWhole = groups.length === GROUPS.length && !args.includes('--long')
+    const isWhole = names.length === 0 && !isLong
     const seconds = Date.now() / 1_000 - began
     const { busy, all } = processorSeconds()
     const busyShare = (busy - processors.busy) / (all - processors.all)
-    conclude({ groups: again, seconds, busyShare, wasBare: preparation.wasBare(), isWhole })
+    const others = GROUPS.filter((group) => !groups.includes(group)).map(({ name }) => name)
+    conclude({ groups: again, seconds, busyShare, wasBare: preparation.wasBare(), isWhole, others })
   } finally {
     leave()
   }

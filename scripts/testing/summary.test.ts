@@ -26,6 +26,7 @@ const run = (seconds: number, more: Partial<RunResult> = {}): RunResult => ({
   busyShare: 0.5,
   wasBare: false,
   isWhole: true,
+  others: [],
   ...more,
 })
 
@@ -67,6 +68,14 @@ test('lists the fifteen slowest files, slowest first', () => {
   )
   expect(lines).toHaveLength(15)
   expect(lines[0]).toMatch(/^ +19 s {2}packages\/19\.test\.ts$/)
+})
+
+test('a run of all groups names those that were not asked for', () => {
+  const named = (line: string): boolean => line.startsWith('not in this run: ')
+  const lines = (more: Partial<RunResult>): string[] => describe(run(1, more), budgets, '/root').filter(named)
+  expect(lines({ others: ['drills'] })).toEqual(['not in this run: drills; `make chaos` runs the long drills'])
+  expect(lines({ others: [] })).toEqual([])
+  expect(lines({ others: ['drills'], isWhole: false })).toEqual([])
 })
 
 test('every group has a budget, and the budgets fit two lanes of a warm run', () => {

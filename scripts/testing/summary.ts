@@ -22,8 +22,10 @@ export interface RunResult {
   readonly busyShare: number
   /** True if a program was compiled; then the budget of a bare machine applies. */
   readonly wasBare: boolean
-  /** True if every group ran. The total budget applies only then. */
+  /** True if every group ran that runs without being asked for. The total budget applies only then. */
   readonly isWhole: boolean
+  /** Groups that were not asked for. */
+  readonly others: readonly string[]
 }
 
 const SLOWEST = 15
@@ -34,6 +36,9 @@ export function describe(run: RunResult, budgets: Budgets, root: string): string
   const outcomes = run.groups.map(({ outcome }) => outcome)
   return [
     ...table(run, budgets),
+    ...(run.isWhole && run.others.length > 0
+      ? [`not in this run: ${run.others.join(', ')}; \`make chaos\` runs the long drills`]
+      : []),
     `processors in use: ${(run.busyShare * 100).toFixed(0)} %`,
     '',
     `slowest files of ${outcomes.reduce((sum, { files }) => sum + files.length, 0)}:`,
