@@ -4,13 +4,13 @@
  */
 import { fault } from '@windlass/kit'
 import { tolerant, type CallOptions, type Method } from '@windlass/protocol'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { noteSubject, outsideCall } from '../../audit/call.ts'
 import type { Actor } from '../../identity/actor.ts'
 import { showApplication } from '../applications/show-applications.ts'
 import { announceOwnCall } from '../calls.ts'
-import { openRuntimeClient, throwForCaller, type CallRuntime } from './runtime-client.ts'
+import { requireValid, throwForCaller, withRuntimeClient, type RuntimeCalls } from './runtime-client.ts'
 
 export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' | 'query' | 'timeoutMs'> {
   readonly actor: Actor
@@ -29,25 +29,29 @@ const STOPPED = { message: 'The server stops.', hint: 'Check whether the call ha
 /** Returns the answer of the app-proxy. Throws its faults, `not-found`, `tunnel-offline` and other faults of tunnels, and `router-broken`. */
 export async function callApplication<S extends z.ZodType>(
   app: App,
-  callRuntime: CallRuntime | undefined,
+  runtimes: RuntimeCalls,
   { actor, id, method, part, answer, ...options }: LiveCall<S>,
 ): Promise<z.output<S>> {
   if (actor.kind !== 'key') throw fault('forbidden')
   const { runtime, namespace, name } = await showApplication(app, id)
-  const client = await openRuntimeClient(app, callRuntime, { actor, runtime, isReadOnly: method === 'GET' })
   const path = `/app-proxy/api/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}${part}`
-  // The effect is elsewhere, so a call that changes something is announced before.
-  const end = method === 'POST' ? await announceOwnCall(app, client.runtimeId) : undefined
-  const answered = await client.call(method, path, tolerant(answer), options).catch(async (error: unknown) => {
-    // Its failure has a record. A server that stops does not know how the call ends.
-    if (options.signal.aborted) throw fault('unavailable', STOPPED, error)
-    if (end !== undefined) await outsideCall(() => app.store.write(end))
-    return throwForCaller(error)
+  const caller = { actor, runtime, isReadOnly: method === 'GET' }
+  return withRuntimeClient(app, runtimes, caller, async (client) => {
+    // The effect is elsewhere, so a call that changes something is announced before.
+    const end = method === 'POST' ? await announceOwnCall(app, client.runtimeId) : undefined
+    const ask = async (): Promise<z.output<S>> =>
+      requireValid(tolerant(answer), await client.call(method, path, z.unknown(), options))
+    const answered = await ask().catch(async (error: unknown) => {
+      // Its failure has a record. A server that stops does not know how the call ends.
+      if (options.signal.aborted) throw fault('unavailable', STOPPED, error)
+      if (end !== undefined) await outsideCall(() => app.store.write(end))
+      return throwForCaller(error)
+    })
+    if (end === undefined) return answered
+    await app.store.write(async (tx) => {
+      await end(tx)
+      noteSubject(`application ${runtime}/${namespace}/${name}`)
+    })
+    return answered
   })
-  if (end === undefined) return answered
-  await app.store.write(async (tx) => {
-    await end(tx)
-    noteSubject(`application ${runtime}/${namespace}/${name}`)
-  })
-  return answered
 }

@@ -48,8 +48,26 @@ const COMMA = 0x2c
 /** `[` and `{`, `]` and `}`. They differ in one bit. */
 const [OPENING, CLOSING, EITHER] = [0x7b, 0x7d, 0x20]
 
-/** Takes what the text has from `parts`. Counts outside of strings, so that the content of documents does not count. Throws `request-invalid`. */
+/** Takes what the text has from `parts`. Throws `request-invalid`. */
 function requireLimits(text: string, parts: Parts): void {
+  const excess = excessOf(text, parts)
+  if (excess === 'parts')
+    throw fault('request-invalid', {
+      message: `The body has more than ${parts.max.toLocaleString('en')} fields and list items.`,
+      hint: 'Split the request into smaller ones.',
+    })
+  if (excess === 'levels')
+    throw fault('request-invalid', {
+      message: `The body has more than ${MAX_DEPTH} lists and objects inside each other.`,
+      hint: 'Send a body with fewer levels.',
+    })
+}
+
+/**
+ * Takes what a JSON text has from `parts`, and returns what it has too much of: fields and list items, or levels. Counts outside of strings, so that the content of documents
+ * does not count.
+ */
+export function excessOf(text: string, parts: Parts): 'parts' | 'levels' | undefined {
   let depth = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -59,17 +77,10 @@ function requireLimits(text: string, parts: Parts): void {
       parts.left -= 1
       depth += 1
     } else if ((code | EITHER) === CLOSING) depth -= 1
-    if (parts.left < 0)
-      throw fault('request-invalid', {
-        message: `The body has more than ${parts.max.toLocaleString('en')} fields and list items.`,
-        hint: 'Split the request into smaller ones.',
-      })
-    if (depth > MAX_DEPTH)
-      throw fault('request-invalid', {
-        message: `The body has more than ${MAX_DEPTH} lists and objects inside each other.`,
-        hint: 'Send a body with fewer levels.',
-      })
+    if (parts.left < 0) return 'parts'
+    if (depth > MAX_DEPTH) return 'levels'
   }
+  return undefined
 }
 
 /** Returns the index of the quote that ends the string at `start`, or the end of the body if there is none. */

@@ -46,8 +46,10 @@ interface Asked {
 interface Runtime {
   /** Calls that came out of the tunnel. */
   readonly asked: Asked[]
-  /** What it answers next. */
-  answer: { readonly status: number; readonly type?: string; readonly body: unknown }
+  /** What it answers next. `text` is sent as it is. */
+  answer: { readonly status: number; readonly type?: string; readonly body?: unknown; readonly text?: string }
+  /** Awaited after the first byte of an answer. */
+  rest: Promise<void>
   /** Token of the runtime. */
   readonly token: string
 }
@@ -55,12 +57,13 @@ interface Runtime {
 /** Connects the runtime `prod`, whose app-proxy the test plays. The application `shop` is reported. */
 async function connectRuntime({ admin, server }: HttpScene): Promise<Runtime> {
   const { token } = await admin.gitopsRuntimes.createToken('prod')
-  const runtime: Runtime = { asked: [], answer: { status: 200, body: NOW }, token }
+  const runtime: Runtime = { asked: [], answer: { status: 200, body: NOW }, rest: Promise.resolve(), token }
   const played = http.createServer((request, response) => {
     void text(request).then((body) => {
       runtime.asked.push({ call: `${request.method} ${request.url}`, headers: request.headers, body })
-      const { status, type = 'application/json', body: answer } = runtime.answer
-      response.writeHead(status, { 'content-type': type }).end(JSON.stringify(answer))
+      const { status, type = 'application/json', body: answer, text: whole = JSON.stringify(answer) } = runtime.answer
+      response.writeHead(status, { 'content-type': type }).write(whole.slice(0, 1))
+      void runtime.rest.then(() => response.end(whole.slice(1)))
     })
   })
   await once(played.listen(0, '127.0.0.1'), 'listening')
@@ -216,6 +219,31 @@ test('refusals of the runtime are passed on, and others say that the runtime fai
   // A runtime that is upgraded after its server.
   runtime.answer = { status: 404, type, body: problem('not-found', 'The app-proxy does not have this path for POST.') }
   await expect(call()).rejects.toMatchObject({ code: 'not-supported', hint: expect.stringContaining('gitops upgrade') })
+})
+
+test('an answer of the runtime does not take the memory of the server, whatever it is (W102)', async () => {
+  await using scene = await openHttpScene({ tunnels: TUNNELS })
+  const runtime = await connectRuntime(scene)
+  const { applications } = scene.admin
+  const refused = (message: string) => ({ code: 'router-broken', message: expect.stringContaining(message) })
+  for (const [text, message] of [
+    [`{"items":[${'{},'.repeat(300_000)}{}]}`, 'more than 200,000 fields'],
+    [`{"items":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, 'inside each other'],
+    [`{"items":[${'{},'.repeat(50_000)}{}]}`, 'is not valid'],
+    [`{"items":"${'x'.repeat(16_777_216)}"}`, 'longer than 16 MiB'],
+  ] as const) {
+    runtime.answer = { status: 200, text }
+    await expect(applications.tree('prod/argocd/shop')).rejects.toMatchObject(refused(message))
+  }
+  const rest = Promise.withResolvers<void>()
+  runtime.rest = rest.promise
+  runtime.answer = { status: 200, body: { ...NOW, items: [] } }
+  const live = Array.from({ length: 16 }, () => applications.live('prod/argocd/shop'))
+  const calls: Promise<unknown>[] = [...live, applications.tree('prod/argocd/shop')]
+  expect(await Promise.race(calls.map((call) => call.catch((error: unknown) => error)))).toMatchObject({ code: 'rate-limited' })
+  rest.resolve()
+  expect((await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  expect(await applications.live('prod/argocd/shop')).toMatchObject({ name: 'shop' })
 })
 
 test('a runtime without a connection, and a server without tunnels, say so (W106)', async () => {

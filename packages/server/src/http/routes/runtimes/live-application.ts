@@ -17,7 +17,7 @@ import {
 import { z } from 'zod'
 import type { App } from '../../../app.ts'
 import { callApplication, type LiveCall } from '../../../gitops/live/applications.ts'
-import type { CallRuntime } from '../../../gitops/live/runtime-client.ts'
+import { openRuntimeCalls, type CallRuntime } from '../../../gitops/live/runtime-client.ts'
 import { ok, route, type Answer, type Call, type Route } from '../../route.ts'
 
 /** The id, or RUNTIME/NAMESPACE/NAME with encoded slashes. */
@@ -37,10 +37,11 @@ const Tree = page(ResourceNode)
 const Differences = page(ResourceDifference)
 
 export function liveApplicationRoutes(app: App, callRuntime: CallRuntime | undefined): Route[] {
+  const runtimes = openRuntimeCalls(app.clock, callRuntime)
   type Given = Pick<Call<z.output<typeof ById>, unknown, unknown>, 'params' | 'actor' | 'signal'>
   type Asked<S extends z.ZodType> = Omit<LiveCall<S>, 'actor' | 'id' | 'signal'>
   const ask = async <S extends z.ZodType>({ params, actor, signal }: Given, asked: Asked<S>): Promise<Answer> =>
-    ok(await callApplication(app, callRuntime, { ...asked, actor, signal, id: params.id }))
+    ok(await callApplication(app, runtimes, { ...asked, actor, signal, id: params.id }))
 
   const read = { allow: 'see-gitops', scope: 'gitops:read', callsAtOnce: CALLS_AT_ONCE, params: ById } as const
   const change = {
