@@ -6,7 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { LINES } from './lines/index.ts'
+import { bundlePrograms } from './config.ts'
 import { MissingPartError, reachesGoal, type Row } from './row.ts'
 import { toTable } from './table.ts'
 
@@ -26,6 +26,8 @@ interface Report {
   readonly broken: readonly { readonly line: string; readonly why: string }[]
 }
 
+bundlePrograms()
+const { LINES } = await import('./lines/index.ts')
 const { values, positionals } = parseArgs({
   options: { json: { type: 'string', default: '.windlass/bench.json' } },
   allowPositionals: true,

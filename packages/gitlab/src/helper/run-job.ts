@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '@windlass/kit'
 import { openJobLog, type JobLog } from './job-log.ts'
-import { JobProgram, PROGRAM_FILE, unpack } from './program.ts'
+import { PROGRAM_FILE, readProgram, type JobProgram } from './program.ts'
 import { FILES } from './shell-loop.ts'
 import { superviseJob } from './supervise.ts'
 
@@ -24,7 +24,7 @@ const CANCEL_LOOK_MS = 200
 
 /** Runs the job of the program. Resolves when its log has the end. */
 export async function runJob({ programFolder, exchangeFolder, clock, signal, ...given }: RunJobOptions): Promise<void> {
-  const program = JobProgram.parse(unpack(readFileSync(join(programFolder, PROGRAM_FILE))))
+  const program = readProgram(readFileSync(join(programFolder, PROGRAM_FILE)))
   const logFile = join(exchangeFolder, FILES.log)
   // A helper that starts again cannot know what its job has done. The manager sees that the container has ended.
   if (existsSync(logFile)) throw new Error('the job has already been started')

@@ -130,9 +130,13 @@ test('gets a fresh repository, and the next job fetches only what changed (G034,
   expect(fresh.out).toContain('Fetching changes with git depth set to 20...')
   expect(fresh.out).toContain(`Checking out ${first.slice(0, 8)} as detached HEAD (ref is main)...`)
   expect(scene.file('a.txt')).toBe('one')
+  // For other users of the container, git trusts the folder.
+  const trusted = (): string => readFileSync(join(scene.root, 'home/.gitconfig'), 'utf8')
+  expect(trusted()).toBe(`[safe]\n\tdirectory = ${join(scene.root, 'builds/acme/app')}\n`)
   const second = scene.commit({ 'a.txt': 'two' })
   const again = await scene.get(second)
   expect(again.code).toBe(0)
+  expect(trusted().match(/directory/g)).toHaveLength(1)
   expect(again.out).not.toContain('Created fresh repository.')
   expect(scene.file('a.txt')).toBe('two')
 })
@@ -167,8 +171,12 @@ test('the strategies clone, none and empty (G034)', async () => {
 test('what an earlier job left is cleaned as the flags say, and a checkout can be left out (G038)', async () => {
   const scene = await openScene()
   const sha = scene.commit({ 'a.txt': 'one', '.gitignore': 'cache/\n' })
-  await scene.get(sha)
   const folder = join(scene.root, 'builds/acme/app')
+  // Such as a volume, in which git makes a fresh repository.
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'foreign'), '')
+  await scene.get(sha)
+  expect(existsSync(join(folder, 'foreign'))).toBe(false)
   const leave = (): void => {
     mkdirSync(join(folder, 'cache'), { recursive: true })
     writeFileSync(join(folder, 'cache/kept'), '')

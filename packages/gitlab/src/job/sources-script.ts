@@ -68,32 +68,47 @@ function fetchSources(script: ShellScript, sources: Sources): void {
   else removeLeftovers(script, sources)
   const isFetched = options.depth > 0 ? ` with git depth set to ${options.depth}` : ''
   script.say(`Fetching changes${isFetched}...`)
-  script.run('rm', '-rf', template, configFileOf(sources)).run('mkdir', '-p', template)
+  const config = configFileOf(sources)
+  script.when(`[ -e ${quoted(template)} ] || [ -e ${quoted(config)} ]`, (then) => then.run('rm', '-rf', template, config))
+  script.run('mkdir', '-p', template)
   writeConfig(script, sources)
   script.raw(`_is_new=1; if [ -e ${quoted(`${projectFolder}/.git`)} ]; then _is_new=0; fi`)
+  script.raw(`_was_there=0; if [ -e ${quoted(projectFolder)} ]; then _was_there=1; fi`)
   const format = sources.objectFormat === 'sha256' ? ['--object-format=sha256'] : []
   // A repository without a configuration takes the one of the template.
   script.run('git', 'init', '--quiet', ...format, '--template', template, projectFolder)
   script.run('cd', projectFolder)
-  if (sources.isSafeDirectory) {
-    script.raw('if [ -z "$(git config --global --get-all safe.directory 2>/dev/null | grep -Fx "$PWD" || true)" ]; then')
-    script.raw('  git config --global --add safe.directory "$PWD" 2>/dev/null || true').raw('fi')
-  }
+  if (sources.isSafeDirectory) trustFolder(script, projectFolder)
   script.when(
     '[ "$_is_new" = 1 ]',
-    (then) => then.say('Created fresh repository.'),
-    (otherwise) => keepConfigured(otherwise, sources),
+    // What is new needs no maintenance.
+    (then) => then.say('Created fresh repository.').raw('_maintains=false'),
+    (otherwise) => keepConfigured(otherwise.raw('_maintains=true'), sources),
   )
   const depth = options.depth > 0 ? ['--depth', String(options.depth)] : []
-  const fetch = ['git', '-c', `http.userAgent=${sources.userAgent}`, 'fetch', 'origin', '--no-recurse-submodules']
-  const words = [...fetch, ...refspecs, ...depth, ...options.fetchFlags]
-  if (depth.length > 0) script.run(...words)
+  const words = ['fetch', 'origin', '--no-recurse-submodules', ...refspecs, ...depth, ...options.fetchFlags]
+  const fetch = `git -c ${quoted(`http.userAgent=${sources.userAgent}`)} -c maintenance.auto="$_maintains" ${words.map(quoted).join(' ')}`
+  if (depth.length > 0) script.raw(fetch)
   else
     script.when(
       '[ -f .git/shallow ]',
-      (then) => then.run(...words, '--unshallow'),
-      (otherwise) => otherwise.run(...words),
+      (then) => then.raw(`${fetch} --unshallow`),
+      (otherwise) => otherwise.raw(fetch),
     )
+}
+
+/** Git refuses a folder of another user. A helper has no configuration of its user yet, so its first one is written without a process of git. */
+function trustFolder(script: ShellScript, projectFolder: string): void {
+  const text = quoted(configText([{ section: ['safe'], key: 'directory', value: projectFolder }]))
+  script.when(
+    '[ -n "${HOME:-}" ] && [ -z "${GIT_CONFIG_GLOBAL:-}" ] && [ ! -e "$HOME/.gitconfig" ]',
+    (then) => then.raw(`{ printf '%s' ${text} >"$HOME/.gitconfig"; } 2>/dev/null || true`),
+    (otherwise) =>
+      otherwise
+        .raw('if [ -z "$(git config --global --get-all safe.directory 2>/dev/null | grep -Fx "$PWD" || true)" ]; then')
+        .raw('  git config --global --add safe.directory "$PWD" 2>/dev/null || true')
+        .raw('fi'),
+  )
 }
 
 /** Locks of an earlier job that was ended, and what it could have written for git to run. */
@@ -169,7 +184,9 @@ function checkOut(script: ShellScript, { sha, ref, options }: Sources): void {
   const smudge = 'filter.lfs.smudge=git-lfs smudge --skip -- %f'
   const process = 'filter.lfs.process=git-lfs filter-process --skip'
   script.run('git', '-c', 'submodule.recurse=false', '-c', smudge, '-c', process, 'checkout', '-f', '-q', sha)
-  if (options.cleanFlags !== undefined) script.run('git', 'clean', ...options.cleanFlags)
+  // A folder that git has just made has only its files.
+  const { cleanFlags } = options
+  if (cleanFlags !== undefined) script.when('[ "$_was_there" = 1 ]', (then) => then.run('git', 'clean', ...cleanFlags))
   if (!options.skipsLfs) pullLfs(script)
 }
 

@@ -104,6 +104,8 @@ class Following {
   #showsServices = false
   /** True once the container of the job has ended. */
   #isOver = false
+  /** True once the script of the job has begun. */
+  #hasBegun = false
   /** Time of the last output. Monotonic. */
   #heardAt = 0
 
@@ -197,8 +199,22 @@ class Following {
     }
     this.#tries.take(uid)
     this.#state = podState(change.pod)
-    this.#options.starts.set(this.#pod.name, this.#state.type === 'pending' && this.#state.isPlaced)
+    this.#noteStart()
     this.#act(change.pod)
+  }
+
+  /** Notes whether the pod is on its way to the script of the job. */
+  #noteStart(): void {
+    const { type } = this.#state
+    const isComing = type === 'running' || (type === 'pending' && this.#state.isPlaced)
+    this.#options.starts.set(this.#pod.name, isComing && !this.#hasBegun)
+  }
+
+  /** The container of the script has written something: it begins with its first command. */
+  #begun(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    this.#noteStart()
   }
 
   get #shownPod(): string {
@@ -251,6 +267,7 @@ class Following {
         for (const one of frames) {
           this.#heardAt = clock.monotonic()
           if (this.#over.signal.aborted) return
+          if (one.kind === 'work') this.#begun()
           const result = this.#writer.frame(one)
           if (result === undefined) continue
           this.#ending.resolve({ end: jobEnd(result), failure: failureText(result, record), at: one.at, hasRun: true })

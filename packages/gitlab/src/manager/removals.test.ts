@@ -62,11 +62,11 @@ test('a removal waits for all pods that start', async () => {
   expect(scene.removed).toEqual(['one'])
 })
 
-test('a removal waits for at most five seconds', async () => {
+test('a removal waits for at most ten seconds', async () => {
   const scene = openScene()
   await scene.starts('two', true)
   await scene.end('one')
-  await scene.pass(4_999)
+  await scene.pass(9_999)
   expect(scene.removed).toEqual([])
   await scene.pass(1)
   expect(scene.removed).toEqual(['one'])

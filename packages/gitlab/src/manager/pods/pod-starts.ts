@@ -1,8 +1,8 @@
-/** The pods that their nodes are starting now. */
+/** The pods that their nodes are starting now: up to the first output of the scripts of their jobs. */
 import type { Clock } from '@windlass/kit'
 
 export interface PodStarts {
-  /** Notes whether the node of a pod starts it now. */
+  /** Notes whether a pod is starting on its node. */
   set(pod: string, isStarting: boolean): void
   /** Resolves when no pod starts, after a time in milliseconds, or when the signal is aborted. */
   none(mostMs: number, signal: AbortSignal): Promise<void>
