@@ -39,6 +39,7 @@ export type Part =
   | 'helm'
   | 'gitea'
   | 'argocd'
+  | 'traefik'
   | 'cluster'
   | `image:${Image}`
 
@@ -101,7 +102,7 @@ export const GROUPS: readonly Group[] = [
     name: 'runner',
     include: ['e2e/runner/**/*.test.ts'],
     exclude: [...DRILLS, ...ARGOCD],
-    parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system'],
+    parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system', 'traefik'],
     sharesProcess: true,
     mostlyWaits: true,
   },

@@ -30,6 +30,7 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
   { part: 'moto', signs: [/scripts\/moto/] },
   { part: 'gitea', signs: [/scripts\/gitea\/build/] },
   { part: 'argocd', signs: [/scripts\/argocd\/build/] },
+  { part: 'traefik', signs: [/scripts\/traefik\/build/] },
   { part: 'helm', signs: [/scripts\/helm\/build/] },
   { part: 'cluster', signs: [/scripts\/cluster/, starts('kubectl')] },
   { part: 'docker', signs: [starts('docker'), /scripts\/docker/, /\b(?:openDocker|testDocker)\(/] },

@@ -58,6 +58,8 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   'image:buildkit': image('buildkit', { needs: ['image:tools'], compiles: true }),
   'image:cosign': image('cosign', { needs: ['image:tools'], compiles: true }),
   gitea: { command: ['scripts/gitea/build'], compiles: true, environment: true },
+  // After Helm, with which it shares most of what is compiled.
+  traefik: { command: ['scripts/traefik/build'], needs: ['helm'], compiles: true, nice: -5, environment: true },
   // The longest to compile, and few files need it.
   argocd: { command: ['scripts/argocd/build'], compiles: true, environment: true },
   'image:argocd': image('argocd', { needs: ['image:debian', 'argocd', 'helm'] }),
