@@ -19,6 +19,8 @@ export const HELLO = {
   version: 'windlass-tunnel-version',
   /** Present on the request of a client that waits for the place of another one. */
   standby: 'windlass-tunnel-standby',
+  /** Present on the request of a client that only asks whether it could connect. The server answers with `checked`, and nothing changes. */
+  check: 'windlass-tunnel-check',
 } as const
 /** How long a server holds the request of a client that waits. Less than proxies allow. Milliseconds. */
 export const STANDBY_MS = 20_000
@@ -61,7 +63,17 @@ const Goaway = z.object({
 })
 export type Goaway = z.infer<typeof Goaway>
 
-const ServerMessage = z.discriminatedUnion('type', [Welcome, Goaway])
+/** The answer to a check: the token is valid. */
+const Checked = z.object({
+  type: z.literal('checked'),
+  /** Where callers reach the runtime. */
+  url: z.string().max(2000),
+  /** The client that is connected now. */
+  client: z.object({ address: z.string().max(100), version: z.string().max(100) }).optional(),
+})
+export type Checked = z.infer<typeof Checked>
+
+const ServerMessage = z.discriminatedUnion('type', [Welcome, Goaway, Checked])
 export type ServerMessage = z.infer<typeof ServerMessage>
 
 /** The client stops: it finishes its calls and gets no more. */

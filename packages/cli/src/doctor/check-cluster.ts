@@ -2,7 +2,7 @@
 import { isFault } from '@windlass/kit'
 import { checkNodeConditions, checkStorageClass, type Kube } from '@windlass/kube'
 import { testCluster } from '../runner/acceptance/test-cluster.ts'
-import { messageOf } from './check-server.ts'
+import { messageOf } from './check-way.ts'
 import type { Report } from './report.ts'
 
 export interface ClusterCheck {

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '@windlass/kit'
 import type { Kube, KubeObject, ObjectRef } from '@windlass/kube'
 import { z } from 'zod'
-import { messageOf } from './check-server.ts'
+import { messageOf } from './check-way.ts'
 import type { Finding } from '../runner/acceptance/finding.ts'
 import type { Report } from './report.ts'
 

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startService } from '../../../../e2e/support/process.ts'
 import { WINDLASS } from '../../../../e2e/support/programs.ts'
 import { openHttpScene } from '../../../server/test/support/http-scene.ts'
+import { windlass } from '../windlass.ts'
 
 test('tunnel run connects, reports its health, uses a new token, ends on SIGTERM, and shows no token (O005, O015)', async () => {
   await using scene = await openHttpScene({ tunnels: { domain: 'tunnels.test', port: 0, timings: { heartbeatMs: 200 } } })
@@ -46,6 +47,9 @@ test('tunnel run connects, reports its health, uses a new token, ends on SIGTERM
     return `${response.statusCode} ${Buffer.concat((await response.toArray()) as Buffer[]).toString()}`
   }
   expect(await call()).toBe('200 router /app-proxy/x')
+  // A check from elsewhere finds this client, and leaves it alone.
+  const checked = await windlass(scene, line.replace('tunnel run', 'tunnel check').split(' '))
+  expect([checked.code, checked.text]).toEqual([0, expect.stringContaining('another client is connected, from 127.0.0.1')])
   writeFileSync(tokenFile, second.token)
   await expect.poll(async () => (await admin.tunnels.get('prod')).token).toBe(second.id)
   expect(await call()).toBe('200 router /app-proxy/x')

@@ -77,6 +77,11 @@ export function openRegistry(app: App, options: RegistryOptions): TunnelRegistry
         if (isHeld) tx.wake(tunnelTopic(session.runtimeId))
       })
     },
+    async connected({ runtimeId }) {
+      const tunnel = await findTunnel(store.query, runtimeId)
+      const answers = tunnel?.state === 'online' && clock.now() - tunnel.seen_at < LATE * options.timings.heartbeatMs
+      return answers ? { address: tunnel.address, version: tunnel.client_version } : undefined
+    },
     async find(prefix): Promise<TunnelRoute | undefined> {
       const start = prefixOf(app, '')
       const name = prefix.startsWith(start) ? prefix.slice(start.length) : ''

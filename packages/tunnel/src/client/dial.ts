@@ -40,6 +40,8 @@ export interface DialOptions {
   readonly ca?: string | undefined
   readonly proxy: ProxySettings
   readonly signal: AbortSignal
+  /** True to ask only whether the client could connect. Default: false. */
+  readonly isCheck?: boolean
 }
 
 /**
@@ -67,6 +69,7 @@ export async function dial(options: DialOptions, prepare: (socket: WebSocket) =>
       [HELLO.client]: options.clientId,
       [HELLO.version]: options.version,
       ...(waits && { [HELLO.standby]: '1' }),
+      ...(options.isCheck === true && { [HELLO.check]: '1' }),
     },
     handshakeTimeout: limitMs,
     maxPayload: MAX_MESSAGE,
@@ -106,11 +109,14 @@ const LISTENS = 'Check that a server listens for tunnels at this address.'
 
 function unreachable(error: unknown, server: URL): Fault {
   const { cause, hint: known } = explainUnreachable(error, server.href)
-  const isTls = isTlsCode(rootError(error).code)
+  const { code } = rootError(error)
+  const isTls = isTlsCode(code)
   const hint = isTls ? TRUST : isLoopback(server.href) ? LISTENS : known
   // Node puts the login of a proxy into the message of a refused tunnel.
   const message = `The server of the tunnel cannot be reached: ${hideLogin(cause)}.`
-  return fault('server-unreachable', { message, hint })
+  // Where the connection ended, for checks.
+  const at = isTls ? 'TLS' : code === 'ERR_PROXY_TUNNEL' ? 'proxy' : undefined
+  return fault('server-unreachable', { message, hint, ...defined({ at }) })
 }
 
 const Problem = z.object({ code: z.string(), detail: z.string(), hint: z.string().optional() })

@@ -2,11 +2,12 @@
 import type { FaultCode, Metric } from '@windlass/kit'
 import type { Outcome } from '../exchange/exchange.ts'
 import type { Link } from './link.ts'
+import type { RegistrationResult } from './registration.ts'
 
 export interface Counts {
   /** Calls that have ended, by outcome. */
   readonly outcomes: ReadonlyMap<Outcome | FaultCode, number>
-  readonly registrations: ReadonlyMap<'connected' | FaultCode, number>
+  readonly registrations: ReadonlyMap<RegistrationResult, number>
   readonly toCallers: number
   readonly fromCallers: number
 }

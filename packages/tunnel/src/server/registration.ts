@@ -1,11 +1,11 @@
 /** How a client gets its connection: it is authenticated and gets its place before the WebSocket opens, so that a refusal is an HTTP answer. */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { fault, isFault, newId, type Clock, type Fault, type FaultCode, type Logger } from '@windlass/kit'
+import { defined, fault, isFault, newId, type Clock, type Fault, type FaultCode, type Logger } from '@windlass/kit'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Exchange, Meter } from '../exchange/exchange.ts'
 import { refuse } from '../exchange/refuse.ts'
-import { HELLO, MAX_MESSAGE, RUNTIME_NAME, SUBPROTOCOL } from '../protocol.ts'
+import { HELLO, MAX_MESSAGE, RUNTIME_NAME, SUBPROTOCOL, type Checked } from '../protocol.ts'
 import { Buckets } from './buckets.ts'
 import { Link, type LinkTimings } from './link.ts'
 import type { Links } from './links.ts'
@@ -17,6 +17,11 @@ import type { Candidate, Standbys } from './standbys.ts'
 const REGISTER_RATE = { perSecond: 5, burst: 300 }
 /** Registrations that wait for the registry. */
 const MAX_PENDING = 200
+/** Time for a client that only checks. Milliseconds. */
+const CHECK_MS = 10_000
+
+/** `checked`: the client only asked. */
+export type RegistrationResult = 'connected' | 'checked' | FaultCode
 
 /** What is recorded of registrations. Errors of the functions are logged and have no other effect. */
 export interface RegistrationEvents {
@@ -48,7 +53,7 @@ export interface Registering {
 
 export class Registration {
   /** Number of registrations by result. */
-  readonly results = new Map<'connected' | FaultCode, number>()
+  readonly results = new Map<RegistrationResult, number>()
   readonly #options: RegistrationOptions
   readonly #callers: Buckets
   readonly #sockets = new WebSocketServer({
@@ -74,8 +79,9 @@ export class Registration {
     try {
       this.#requireRoom(address)
       hello = readHello(request, address)
-      await this.#accept(hello, registering)
-      this.#count('connected')
+      const isCheck = request.headers[HELLO.check] !== undefined
+      await (isCheck ? this.#check(hello, registering) : this.#accept(hello, registering))
+      this.#count(isCheck ? 'checked' : 'connected')
     } catch (error) {
       const why = isFault(error) ? error : fault('internal', {}, error)
       if (!isFault(error)) log.error({ err: error, requestId }, 'registration of a tunnel failed')
@@ -135,6 +141,24 @@ export class Registration {
     }
   }
 
+  /** Says whether the client could connect. It gets no place, and closes when it has read the answer. */
+  async #check(hello: Hello, { request, socket, early }: Registering): Promise<void> {
+    const { registry, clock, urlOf } = this.#options
+    const accepted = await registry.authenticate(hello)
+    const client = await registry.connected(accepted)
+    const checked: Checked = { type: 'checked', url: urlOf(accepted.prefix), ...defined({ client }) }
+    this.#sockets.handleUpgrade(request, socket, early, (asking) => {
+      const closed = new AbortController()
+      asking.on('error', () => undefined)
+      asking.once('close', () => closed.abort())
+      asking.send(JSON.stringify(checked))
+      void clock.sleep(CHECK_MS, closed.signal).then(
+        () => asking.terminate(),
+        () => undefined,
+      )
+    })
+  }
+
   #open(socket: WebSocket, session: Session): void {
     const { links, timings, clock, log, urlOf, newMeter, events } = this.#options
     const link = new Link({
@@ -164,7 +188,7 @@ export class Registration {
     }
   }
 
-  #count(result: 'connected' | FaultCode): void {
+  #count(result: RegistrationResult): void {
     this.results.set(result, (this.results.get(result) ?? 0) + 1)
   }
 }

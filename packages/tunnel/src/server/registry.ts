@@ -31,6 +31,12 @@ export interface Session extends AcceptedRuntime {
   readonly address: string
 }
 
+/** The client that is connected. */
+export interface ConnectedClient {
+  readonly address: string
+  readonly version: string
+}
+
 /** Why a session has to end. */
 export interface SessionEnd {
   readonly reason: GoawayReason
@@ -58,6 +64,8 @@ export interface TunnelRegistry {
   check(session: Session): Promise<SessionEnd | undefined>
   /** Notes that the session has ended. Has no effect if it is not the one of its runtime any more. */
   release(session: Session): Promise<void>
+  /** Returns the client of a runtime that is connected and answers; undefined if there is none. */
+  connected(runtime: AcceptedRuntime): Promise<ConnectedClient | undefined>
   /** Finds the runtime of a host; undefined if there is none. */
   find(prefix: string): Promise<TunnelRoute | undefined>
 }

@@ -288,6 +288,11 @@ class Server implements TunnelServer {
     }
     if (pathOf(request) === TUNNEL_PATH && this.#isClosing)
       throw fault('unavailable', { message: 'The server stops.', hint: 'Connect again.', retryAfter: 1 })
+    if (pathOf(request) === TUNNEL_PATH && !isBelow(request.headers.host, this.#options.domain))
+      throw fault('protocol-unsupported', {
+        message: 'The request arrived without its upgrade to a WebSocket.',
+        hint: 'A proxy or load balancer on the way removes it: it must allow WebSockets.',
+      })
     throw unknownHost(request.headers.host)
   }
 

@@ -52,6 +52,10 @@ export class MemoryRegistry {
         this.#waiting.delete(session.id)
         if (this.held.get(session.runtimeId)?.session.id === session.id) this.held.delete(session.runtimeId)
       },
+      connected: async ({ runtimeId }) => {
+        const session = this.held.get(runtimeId)?.session
+        return session === undefined ? undefined : { address: session.address, version: session.clientVersion }
+      },
       find: async (prefix) => {
         const runtime = prefix.slice(2)
         if (![...this.tokens.values()].includes(runtime)) return undefined

@@ -8,6 +8,7 @@ import { checkNode } from '../../doctor/check-node.ts'
 import { checkServer } from '../../doctor/check-server.ts'
 import type { Report } from '../../doctor/report.ts'
 import { checkByAgent } from '../../doctor/check-by-agent.ts'
+import { printFinding } from '../../doctor/print-finding.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { nodeCheckOf, urlOfEngines } from '../../runner/acceptance/network.ts'
 import { findKubeconfig, openCluster } from '../../runner/cluster/open-cluster.ts'
@@ -33,15 +34,11 @@ export async function runDoctor({ options, out, settings }: Invocation<DoctorOpt
   refuseContrary(options)
   const findings: Finding[] = []
   const { style } = out.stdout
-  const marks = { pass: style.green('✔'), warn: style.yellow('!'), fail: style.red('✘') }
   const progress = openProgress(out, options.output === undefined)
   const take = (finding: Finding): void => {
     progress.clear()
     findings.push(finding)
-    const { check, status, message, hint } = finding
-    if (options.output === 'json') return out.line(JSON.stringify(finding))
-    out.line(`${marks[status]} ${style.bold(check)}  ${message}`)
-    if (hint !== undefined && status !== 'pass') out.line(`  ${style.dim('→')} ${hint}`)
+    printFinding(out, finding, options.output)
   }
   const report: Report = Object.assign(take, { begin: progress.show })
   const title = (text: string): void => {
