@@ -299,6 +299,15 @@ test('without a tunnel the router has pods of its own, and Ingress or HTTPRoute 
     rules: [{ backendRefs: [{ name: 'internal-router' }] }],
   })
   expect(one(routed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://gitops.example.com' } })
+  // The hook asks the host, unless the values say otherwise.
+  const asked = (objects: Rendered[]): unknown[] => {
+    const hook = env(pod(objects, 'Job', 'validate-values'))
+    return [hook['WINDLASS_GITOPS_HOOK_ACCESS'], hook['WINDLASS_GITOPS_HOOK_URL']]
+  }
+  const byRoute = (values: object): object =>
+    runtime({ ingress: { enabled: false }, httpRoute: { enabled: true, parentRefs, hostnames, ...values } })
+  expect(asked(await render('ingress', byRoute({})))).toEqual(['httproute', 'https://gitops.example.com'])
+  expect(asked(await render('ingress', byRoute({ skipValidation: true })))).toEqual([undefined, undefined])
   const meshed = await render(
     'tunnel',
     { 'tunnel-client': { enabled: false } },

@@ -41,12 +41,13 @@ WINDLASS_GITOPS_HOOK_RUNTIME: {{ .Values.global.runtime.name | quote }}
 WINDLASS_GITOPS_HOOK_ACCOUNT_ID: {{ .Values.global.codefresh.accountId | quote }}
 WINDLASS_GITOPS_HOOK_TOKEN_PATH: /etc/windlass/user/token
 WINDLASS_GITOPS_HOOK_SECRET: {{ include "gitops.tokenSecret" . }}
-{{- if eq (include "gitops.access" .) "ingress" }}
-{{- if not (or .Values.global.runtime.ingress.skipValidation .Values.installer.skipValidation) }}
-WINDLASS_GITOPS_HOOK_URL: {{ include "gitops.url" . | quote }}
-{{- end }}
-{{- else if eq (include "gitops.access" .) "tunnel" }}
+{{- $access := include "gitops.access" . }}
+{{- $way := get (dict "ingress" .Values.global.runtime.ingress "httproute" .Values.global.runtime.httpRoute) $access }}
+{{- if eq $access "tunnel" }}
 WINDLASS_GITOPS_HOOK_TUNNEL: 'true'
+{{- else if and $way (not (or $way.skipValidation .Values.installer.skipValidation)) }}
+WINDLASS_GITOPS_HOOK_URL: {{ include "gitops.url" . | quote }}
+WINDLASS_GITOPS_HOOK_ACCESS: {{ $access }}
 {{- end }}
 {{- if .Values.installer.recover }}
 WINDLASS_GITOPS_HOOK_RECOVER: 'true'

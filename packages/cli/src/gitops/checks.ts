@@ -1,5 +1,5 @@
 /** What is checked before a GitOps runtime is installed. */
-import { nodeTransport, proxyFrom } from '@windlass/kit'
+import { isTlsCode, nodeTransport, proxyFrom, rootError } from '@windlass/kit'
 import { fault, isFault, sentences } from '@windlass/kit/faults'
 import { checkRights, type Finding, type Kube, type Right } from '@windlass/kube'
 import type { ApiClient } from '@windlass/client'
@@ -27,18 +27,23 @@ export async function checkKey(client: ApiClient): Promise<Finding> {
   }
 }
 
-/** Checks that something answers at the URL of an Ingress. DNS and the ingress controller must exist before the runtime. */
+/** Checks that something answers at the URL of an Ingress or an HTTPRoute. DNS and the controller must exist before the runtime. */
 export async function checkAddress(
   { kind, url, isChecked }: Access,
   settings: Pick<Settings, 'caFile' | 'environment'>,
 ): Promise<Finding[]> {
-  if (kind !== 'ingress' || !isChecked || url === undefined) return []
-  const check = 'ingress'
-  const why = await silenceOf(url, settings)
-  // Any answer is one of the ingress controller: it does not know the host yet.
-  if (why === undefined) return [{ check, status: 'pass', message: `${url} answers` }]
-  const hint =
-    'Create the DNS record and the certificate of the host first, or set global.runtime.ingress.skipValidation to true.'
+  if ((kind !== 'ingress' && kind !== 'httproute') || !isChecked || url === undefined) return []
+  const [check, key] = kind === 'ingress' ? ['ingress', 'ingress'] : ['gateway', 'httpRoute']
+  const silence = await silenceOf(url, settings)
+  // Any answer is one of the controller: it does not know the host yet.
+  if (silence === undefined) return [{ check, status: 'pass', message: `${url} answers` }]
+  const { why, isTls } = silence
+  if (isTls) {
+    const hint =
+      'A controller has the certificate of an Ingress once the Ingress exists. For one of a private CA, see global.codefresh.tls.caCerts.'
+    return [{ check, status: 'warn', message: `${url} answers with a certificate that is not trusted: ${why}`, hint }]
+  }
+  const hint = `Create the DNS record of the host first, or set global.runtime.${key}.skipValidation to true.`
   return [{ check, status: 'fail', message: `${url} does not answer: ${why}`, hint }]
 }
 
@@ -49,24 +54,30 @@ export async function checkRegisterUrl(
 ): Promise<Finding[]> {
   if (url === undefined) return []
   const check = 'tunnel'
-  const why = await silenceOf(url, settings)
-  if (why === undefined) return [{ check, status: 'pass', message: `${url} answers` }]
+  const silence = await silenceOf(url, settings)
+  if (silence === undefined) return [{ check, status: 'pass', message: `${url} answers` }]
   const hint = 'Check DNS, firewalls and the proxy on the way from the cluster to it.'
-  return [{ check, status: 'warn', message: `${url} does not answer on this machine: ${why}`, hint }]
+  return [{ check, status: 'warn', message: `${url} does not answer on this machine: ${silence.why}`, hint }]
 }
 
-/** Returns why nothing answers at a URL; undefined if something does. */
+interface Silence {
+  readonly why: string
+  /** True if something answered, with a certificate that is not trusted. */
+  readonly isTls: boolean
+}
+
+/** Returns why a URL gives no answer; undefined if it does. */
 async function silenceOf(
   url: string,
   { caFile, environment }: Pick<Settings, 'caFile' | 'environment'>,
-): Promise<string | undefined> {
+): Promise<Silence | undefined> {
   try {
     const transport = nodeTransport({ caFile, proxy: proxyFrom(environment), connectMs: 10_000 })
     const answer = await transport({ method: 'GET', url, headers: {}, timeoutMs: ANSWER_MS })
     await answer.text()
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return { why: error instanceof Error ? error.message : String(error), isTls: isTlsCode(rootError(error).code) }
   }
 }
 

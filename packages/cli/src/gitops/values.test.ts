@@ -53,6 +53,10 @@ test.each([
   ],
   [
     runtime({ httpRoute: { enabled: true, hostnames: ['a.example.com'] } }),
+    { kind: 'httproute', url: 'https://a.example.com', isChecked: true },
+  ],
+  [
+    runtime({ httpRoute: { enabled: true, hostnames: ['a.example.com'], skipValidation: true } }),
     { kind: 'httproute', url: 'https://a.example.com', isChecked: false },
   ],
   [

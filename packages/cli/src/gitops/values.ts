@@ -49,7 +49,7 @@ export interface Access {
   readonly kind: 'ingress' | 'httproute' | 'tunnel' | 'url'
   /** URL that the values name; undefined for a tunnel. */
   readonly url: string | undefined
-  /** True if an Ingress must answer before the installation. */
+  /** True if the URL must answer before the installation. */
   readonly isChecked: boolean
 }
 
@@ -63,12 +63,12 @@ export function accessOf(values: Tree): Access {
     const protocol = at('global', 'runtime', key, 'protocol') ?? 'https'
     return typeof first === 'string' && typeof protocol === 'string' ? `${protocol}://${first}` : undefined
   }
-  if (isOn('global', 'runtime', 'ingress', 'enabled')) {
-    const isSkipped = isOn('global', 'runtime', 'ingress', 'skipValidation') || isOn('installer', 'skipValidation')
-    return { kind: 'ingress', url: urlOf('ingress', 'hosts'), isChecked: !isSkipped }
-  }
+  const isChecked = (key: string): boolean =>
+    !isOn('global', 'runtime', key, 'skipValidation') && !isOn('installer', 'skipValidation')
+  if (isOn('global', 'runtime', 'ingress', 'enabled'))
+    return { kind: 'ingress', url: urlOf('ingress', 'hosts'), isChecked: isChecked('ingress') }
   if (isOn('global', 'runtime', 'httpRoute', 'enabled'))
-    return { kind: 'httproute', url: urlOf('httpRoute', 'hostnames'), isChecked: false }
+    return { kind: 'httproute', url: urlOf('httpRoute', 'hostnames'), isChecked: isChecked('httpRoute') }
   if (at('tunnel-client', 'enabled') !== false) return { kind: 'tunnel', url: undefined, isChecked: false }
   const url = at('global', 'runtime', 'ingressUrl')
   return { kind: 'url', url: typeof url === 'string' && url !== '' ? url : undefined, isChecked: false }

@@ -11,7 +11,10 @@ export const GitopsHookConfig = z.object({
   TOKEN_PATH: z.string().min(1).describe('File with the API key of an admin; may be missing after the installation.'),
   SECRET: z.string().min(1).describe('Name of the Secret with the token of the runtime.'),
   TUNNEL: z.stringbool().default(false).describe('Whether the runtime is reached through a tunnel.'),
-  URL: HttpUrl.optional().describe('URL of the Ingress, which must answer before the installation; not checked if absent.'),
+  URL: HttpUrl.optional().describe(
+    'URL of the Ingress or the HTTPRoute, which must answer before the installation; not checked if absent.',
+  ),
+  ACCESS: z.enum(['ingress', 'httproute']).default('ingress').describe('What the URL is the one of.'),
   ARGO_CD_LABELS: z.string().optional().describe('Labels of the Service of Argo CD; its version is not checked if absent.'),
   ARGO_CD_SERVICE: z
     .string()

@@ -31,8 +31,8 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
     })
   }
   const client = openRetryingClient({ url: server, token, caFile: settings.caFile })
-  const { URL: url } = config
-  const address = { kind: 'ingress', url, isChecked: url !== undefined } as const
+  const { URL: url, ACCESS: kind } = config
+  const address = { kind, url, isChecked: url !== undefined }
   const argo = { namespace: kube.namespace, server: argoServerOf(config), ask: fromPod() }
   const findings = [await checkKey(client), ...(await checkArgoCd(kube, argo)), ...(await checkAddress(address, settings))]
   requirePassed(findings, out)
