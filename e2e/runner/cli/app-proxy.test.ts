@@ -1,9 +1,10 @@
-/** The app-proxy of a Runner from the command line, on the real cluster: installed with the Runner and later, reached by HTTPS, upgraded, removed. */
+/**
+ * The app-proxy of a Runner from the command line, on the real cluster: installed with the Runner and later, reached by HTTPS through a real ingress controller, upgraded,
+ * removed.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -16,12 +17,13 @@ import { appProxyNameOf } from '../../../packages/cli/src/runner/app-proxy/addre
 import { proxyAddressOf } from '../../../packages/cli/src/runner/app-proxy/runtime-address.ts'
 import { type Cluster, startCluster } from '../../support/cluster.ts'
 import { codeFileOf } from '../../support/first-admin.ts'
+import { eventually } from '../../support/eventually.ts'
 import { ensureImages } from '../../support/images.ts'
+import { startIngressController, type CallInput, type IngressController } from '../../support/ingress-controller.ts'
 import { startPodServer } from '../../support/pod-server.ts'
 import { runProgram, type Service } from '../../support/process.ts'
 import { WINDLASS } from '../../support/programs.ts'
-import { openTerminator } from '../../support/ways-in.ts'
-import { selfSigned } from '../../support/self-signed.ts'
+import { FILE, GIT_TOKEN, REPOSITORY, startSmallForge } from './small-forge.ts'
 import { openTerminal } from './terminal.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -35,6 +37,7 @@ const HOST = 'proxy.example.com'
 const COMMAND_MS = 540_000
 
 let cluster: Cluster
+let controller: IngressController | undefined
 let server: Service
 let folder = ''
 let url = ''
@@ -92,6 +95,13 @@ beforeAll(async () => {
   await succeed('auth', 'login', '--url', url, '--first-admin', '--code-file', codeFileOf(join(folder, 'server')))
   key = String(parse(await readFile(join(folder, 'config.yaml'), 'utf8')).contexts[0].apiKey)
   client = openClient({ url, token: key, transport: nodeTransport() })
+  controller = await startIngressController(cluster, {
+    namespace: `${NAMESPACE}-edge`,
+    ingresses: NAMESPACE,
+    routes: [PLAIN],
+    classes: ['nginx', 'internal'],
+    hosts: [HOST],
+  })
 })
 
 afterAll(async () => {
@@ -106,6 +116,7 @@ afterAll(async () => {
     env,
   }).catch(() => '')
   await cluster?.kubectl('delete', 'namespace', NAMESPACE, PLAIN, '--ignore-not-found', '--timeout=90s')
+  await controller?.[Symbol.asyncDispose]()
   await server?.stop('SIGKILL')
   if (folder !== '') await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 })
@@ -139,25 +150,19 @@ async function ingress() {
   return Ingress.parse(JSON.parse(await kubectl('get', 'ingress', 'app-proxy', '--output', 'json'))).spec
 }
 
-/** Returns the address of the pods that the Ingress leads to, for a stand-in of the ingress controller. */
-async function backend(): Promise<string> {
-  const { service } = (await ingress()).rules[0].http.paths[0].backend
-  const address = await kubectl('get', 'endpoints', service.name, '--output', 'jsonpath={.subsets[0].addresses[0].ip}')
-  return `http://${address}:3000`
+/** Calls the app-proxy as a browser does: by HTTPS, through the ingress controller. */
+async function browse(path: string, { headers, ...input }: CallInput = {}): Promise<{ status: number; body: unknown }> {
+  if (controller === undefined) throw new Error('there is no ingress controller')
+  const answer = await controller.call(HOST, path, { ...input, headers: { 'x-access-token': key, ...headers } })
+  const { status } = answer
+  return { status, body: answer.headers['content-type']?.includes('json') === true ? JSON.parse(answer.text) : answer.text }
 }
 
-/** Calls the app-proxy as a browser does: by HTTPS, through what terminates TLS. */
-async function browse(path: string, scheme: 'https' | 'http' = 'https'): Promise<{ status: number; body: unknown }> {
-  const [pair, target] = [await selfSigned('127.0.0.1'), await backend()]
-  await using ways = await openTerminator(() => target, pair)
-  const headers = { 'x-access-token': key }
-  const asked =
-    scheme === 'https'
-      ? https.request(`https://127.0.0.1:${ways.https.port}${path}`, { headers, ca: pair.cert, agent: false })
-      : http.request(`http://127.0.0.1:${ways.http.port}${path}`, { headers, agent: false })
-  asked.end()
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  return { status: answer.statusCode ?? 0, body: JSON.parse(await text(answer)) }
+/** Waits until the controller leads there. */
+async function reached(path: string): Promise<void> {
+  await eventually(`${path} is reached`, async () =>
+    (await browse(path).catch(() => undefined))?.status === 200 ? true : undefined,
+  )
 }
 
 test('a host without TLS, a missing host and a port are refused before anything is changed (R131)', async () => {
@@ -194,10 +199,29 @@ test('runner init installs it with the Runner, and users reach it by HTTPS with 
     rules: [{ host: HOST, http: { paths: [{ path: '/app-proxy' }] } }],
   })
   await kubectl('rollout', 'status', 'deployment/app-proxy', '--timeout=180s')
+  await reached('/app-proxy/api/healthz')
   expect(await browse('/app-proxy/api/git-integrations')).toEqual({ status: 200, body: { items: [] } })
-  expect(await browse('/app-proxy/api/git-integrations', 'http')).toMatchObject({ status: 403, body: { code: 'https-required' } })
+  expect(await browse('/app-proxy/api/git-integrations', { scheme: 'http' })).toMatchObject({
+    status: 403,
+    body: { code: 'https-required' },
+  })
   // The key of the admin is not in the cluster.
   expect(await kubectl('get', 'secrets', '--output', 'yaml')).not.toContain(Buffer.from(key).toString('base64'))
+})
+
+test('pages list repositories and branches of a forge behind the firewall and read files, through a real ingress controller (R135)', async () => {
+  await using forge = await startSmallForge(cluster.host)
+  const at = '/app-proxy/api/git-integrations/work'
+  const put = async (path: string, body: object): Promise<unknown> => {
+    const headers = { 'content-type': 'application/json' }
+    return (await browse(path, { method: 'PUT', headers, body: JSON.stringify(body) })).status
+  }
+  expect(await put(at, { provider: 'gitea', url: forge.url })).toBe(200)
+  expect(await put(`${at}/token`, { token: GIT_TOKEN })).toBe(200)
+  expect(await browse(`${at}/repositories`)).toMatchObject({ body: { items: [{ fullName: REPOSITORY, isPrivate: true }] } })
+  expect(await browse(`${at}/branches?repo=${REPOSITORY}`)).toMatchObject({ body: { items: [{ name: 'main' }] } })
+  expect(await browse(`${at}/file?repo=${REPOSITORY}&path=${FILE}`)).toMatchObject({ body: { content: 'image: a\n' } })
+  expect((await browse(at, { method: 'DELETE' })).status).toBe(204)
 })
 
 test('uninstall asks, then removes it and its address; the Runner stays (R128)', async () => {
@@ -223,11 +247,11 @@ test('install adds it to the Runner, with host and address in the runtime enviro
   expect(done.stderr).toContain(`https://${HOST}/app-proxy does not answer on this machine`)
   expect(await addressOf()).toBe(`https://${HOST}/app-proxy`)
   expect((await ingress()).ingressClassName).toBeUndefined()
-  expect(await browse('/app-proxy/api/git-integrations')).toMatchObject({ status: 200 })
 })
 
 test('values change path, certificate and class; an upgrade keeps them, and the token (R128, R129, R130)', async () => {
   const token = await kubectl('get', 'secret', 'app-proxy-token', '--output', 'jsonpath={.data}')
+  await controller?.addCertificate(NAMESPACE, 'proxy-tls')
   const values = join(folder, 'values.yaml')
   const Ingress = { Host: HOST, IngressClass: 'internal', TLSSecret: 'proxy-tls', PathPrefix: '/tools/git' }
   await writeFile(values, JSON.stringify({ AppProxy: { Ingress } }))
@@ -244,6 +268,7 @@ test('values change path, certificate and class; an upgrade keeps them, and the 
   expect(await ingress()).toMatchObject(changed)
   expect(await kubectl('get', 'secret', 'app-proxy-token', '--output', 'jsonpath={.data}')).toBe(token)
   await kubectl('rollout', 'status', 'deployment/app-proxy', '--timeout=180s')
+  await reached('/tools/git/api/healthz')
   expect(await browse('/tools/git/api/git-integrations')).toEqual({ status: 200, body: { items: [] } })
   expect((await browse('/app-proxy/api/git-integrations')).status).toBe(404)
 })
@@ -256,7 +281,7 @@ test('runner delete removes it with the Runner', async () => {
   expect([upgrade.code, upgrade.stderr]).toEqual([3, expect.stringContaining('has no app-proxy of a Runner')])
 })
 
-test('a release of plain Helm registers its app-proxy with the API key, keeps the token, and removes it', async () => {
+test('a release of plain Helm registers its app-proxy with the API key, is reached through a Gateway, keeps the token, and is removed', async () => {
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: PLAIN } })
   await cluster.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key', namespace: PLAIN }, stringData: { key } })
   const off = { enabled: false }
@@ -266,7 +291,7 @@ test('a release of plain Helm registers its app-proxy with the API key, keeps th
     runner: off,
     volumeProvisioner: off,
     runtime: { patch: off, gencerts: off },
-    appProxy: { enabled: true, ingress: { host: HOST } },
+    appProxy: { enabled: true, httpRoute: { enabled: true, parentRefs: [controller?.listener], hostnames: [HOST] } },
   }
   const file = join(folder, 'plain.yaml')
   await writeFile(file, JSON.stringify(values))
@@ -282,6 +307,8 @@ test('a release of plain Helm registers its app-proxy with the API key, keeps th
   await cluster.kubectl('--namespace', PLAIN, 'rollout', 'status', 'deployment/windlass-app-proxy', '--timeout=180s')
   expect(await tokenOf()).toBe(token)
   expect((await client.gitopsRuntimes.tokens(name)).items).toHaveLength(1)
+  await reached('/app-proxy/api/healthz')
+  expect(await browse('/app-proxy/api/git-integrations')).toEqual({ status: 200, body: { items: [] } })
   await helm('uninstall', ...at, '--wait', '--timeout', '180s')
   expect((await client.tunnels.list()).items).toEqual([])
   expect(await cluster.kubectl('--namespace', PLAIN, 'get', 'secrets', '--output', 'name')).toBe('secret/key')

@@ -1,8 +1,12 @@
-/** A GitOps runtime with Helm alone, on the real cluster: what the hook refuses, registration, an Ingress instead of the tunnel, removal. */
+/**
+ * A GitOps runtime with Helm alone, on the real cluster: what the hook refuses, registration, an Ingress and an HTTPRoute of a real controller instead of the tunnel,
+ * removal.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { join } from 'node:path'
 import { addNamespace } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
+import { callAsEverybody, HOSTS, openEdge, UNKNOWN_HOST, type Edge } from './edge.ts'
 import { addressValues, openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
 
 const CHART = join(import.meta.dirname, '../../../charts/windlass-gitops-runtime')
@@ -15,13 +19,16 @@ const STATUS_OF = `const [url, headers] = process.argv.slice(1)
 fetch(url, { headers: JSON.parse(headers), signal: AbortSignal.timeout(5000) }).then(({ status }) => console.log(status), () => console.log(0))`
 
 let scene: GitopsScene
+let edge: Edge
 beforeAll(async () => {
   scene = await openGitopsScene()
   await addNamespace(scene.cluster, NAMESPACE)
   await scene.cluster.kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted')
   await addSecret('windlass-api-key', scene.apiKey)
+  edge = await openEdge(scene, NAMESPACE)
 })
 afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]()
   if (scene === undefined) return
   await scene.helm.run('uninstall', RELEASE, '--namespace', NAMESPACE, '--no-hooks', '--ignore-not-found').catch(() => '')
   await scene.cluster.kubectl('delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=90s')
@@ -73,8 +80,8 @@ test('the hook refuses a wrong key, a name in use, another account and a silent 
   expect(await refusal({ global: { codefresh: { accountId: 'f'.repeat(24) } } })).toContain(
     `but the API key belongs to the account ${scene.accountId}`,
   )
-  const ingress = { enabled: true, protocol: 'http', hosts: [`${scene.cluster.host}:1`] }
-  expect(await refusal(runtime({ ingress }))).toContain(`http://${scene.cluster.host}:1 does not answer`)
+  const ingress = { enabled: true, hosts: [UNKNOWN_HOST] }
+  expect(await refusal(runtime({ ingress }))).toContain(`https://${UNKNOWN_HOST} does not answer`)
   // Nothing was registered.
   expect((await scene.client.tunnels.list()).items.map(({ runtime: name }) => name)).toEqual(['taken'])
   expect(await kubectl('get', 'secrets', '--output', 'name')).not.toContain('codefresh-token')
@@ -99,21 +106,59 @@ test('the chart installs with a key, an account and a name: it registers the run
   expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toBe(before)
 })
 
-test('with an Ingress the tunnel client is gone, and the router serves its paths at its Service', async () => {
-  const ingress = { enabled: true, hosts: ['gitops.example.com'], skipValidation: true }
-  await install(runtime({ ingress }))
+/** Waits until the controller has the route of the runtime, and returns the URL that the namespace names. */
+async function reached(host: string): Promise<string> {
+  await eventually(`${host} answers`, async () =>
+    (await edge.controller.call(host, '/app-proxy/api/healthz').catch(() => undefined))?.status === 200 ? true : undefined,
+  )
+  return kubectl('get', 'configmap', 'codefresh-cm', '--output', 'jsonpath={.data.ingressHost}')
+}
+
+/** What users list with the command, at the URL of the runtime. */
+const listed = (url: string): Promise<string> =>
+  edge.windlass('gitops', 'integration', 'list', 'prod', '--runtime-url', url, '--output', 'json')
+
+test('behind a real ingress controller, commands, pages, events, WebSockets and webhooks reach the runtime at its first host, and no tunnel is open (O017)', async () => {
+  await edge.controller.addCertificate(NAMESPACE, 'gitops-tls')
+  const annotations = { 'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600' }
+  const ingress = { enabled: true, hosts: [...HOSTS], tls: [{ hosts: [...HOSTS], secretName: 'gitops-tls' }], annotations }
+  // The hook asks the controller, which does not know the host yet.
+  await install(edge.values, runtime({ ingress }))
+  const url = await reached(HOSTS[0])
+  expect(url).toBe(`https://${HOSTS[0]}`)
   await eventually('the tunnel is offline', async () =>
     (await scene.client.tunnels.get('prod')).status === 'offline' ? true : undefined,
   )
   expect(await kubectl('get', 'deployments', '--output', 'name')).toBe(
     'deployment.apps/cap-app-proxy\ndeployment.apps/internal-router',
   )
-  const address = await kubectl('get', 'service', 'internal-router', '--output', 'jsonpath={.spec.clusterIP}')
-  await answers(`http://${address}/healthz`, 'cap-app-proxy')
-  const ask = (path: string, headers = {}): Promise<number> => statusFrom('cap-app-proxy', `http://${address}${path}`, headers)
-  expect(await ask(LIST, { authorization: scene.apiKey })).toBe(200)
-  expect(await ask(LIST)).toBe(401)
-  expect(await ask('/api/healthz')).toBe(404)
+  expect(await kubectl('get', 'ingress', 'internal-router', '--output', 'jsonpath={.spec.ingressClassName}')).toBe('nginx')
+  await callAsEverybody(edge, { host: HOSTS[0], namespace: NAMESPACE, scene })
+  expect(await listed(url)).toBe('[]')
+  // The controller sends callers without TLS to HTTPS, and serves every host.
+  const plain = await edge.controller.call(HOSTS[0], LIST, { scheme: 'http' })
+  expect([plain.status, plain.headers.location]).toEqual([308, `https://${HOSTS[0]}${LIST}`])
+  expect((await edge.controller.call(HOSTS[1], LIST)).status).toBe(401)
+})
+
+test('behind a real Gateway, a route at one listener leads to the runtime, and the Ingress is gone (O018)', async () => {
+  const httpRoute = { enabled: true, parentRefs: [edge.controller.listener], hostnames: [...HOSTS] }
+  await install(edge.values, runtime({ httpRoute }))
+  expect(await kubectl('get', 'ingresses', '--output', 'name')).toBe('')
+  const conditions = 'jsonpath={range .status.parents[*].conditions[*]}{.type}={.status} {end}'
+  await eventually('the Gateway serves the route', async () => {
+    const status = (await kubectl('get', 'httproute', 'internal-router', '--output', conditions)).split(' ')
+    return ['Accepted=True', 'ResolvedRefs=True'].every((one) => status.includes(one)) ? true : undefined
+  })
+  // The route names the listener for HTTPS only. The Ingress sent callers from HTTP to HTTPS.
+  await eventually('the Ingress is not served', async () =>
+    (await edge.controller.call(HOSTS[0], LIST, { scheme: 'http' })).status === 404 ? true : undefined,
+  )
+  const url = await reached(HOSTS[0])
+  expect(url).toBe(`https://${HOSTS[0]}`)
+  await callAsEverybody(edge, { host: HOSTS[0], namespace: NAMESPACE, scene })
+  expect(await listed(url)).toBe('[]')
+  expect((await edge.controller.call(HOSTS[1], LIST)).status).toBe(401)
 })
 
 test('helm uninstall removes the runtime from the server, and the token from the namespace (O078)', async () => {
@@ -126,7 +171,12 @@ test('helm uninstall removes the runtime from the server, and the token from the
   await scene.helm.run('uninstall', RELEASE, '--namespace', NAMESPACE, '--wait', '--timeout', '300s')
   expect((await scene.client.tunnels.list()).items).toEqual([])
   const left = await kubectl('get', 'secrets,roles,serviceaccounts,jobs', '--output', 'name')
-  expect(left.split('\n').toSorted()).toEqual(['secret/windlass-api-key', 'secret/wrong', 'serviceaccount/default'])
+  expect(left.split('\n').toSorted()).toEqual([
+    'secret/gitops-tls',
+    'secret/windlass-api-key',
+    'secret/wrong',
+    'serviceaccount/default',
+  ])
 })
 
 test('values are checked before an installation without changing anything', async () => {
@@ -144,6 +194,10 @@ test('values are checked before an installation without changing anything', asyn
   ])
   const bad = await scene.windlass('gitops', 'validate-values', '--values', good, '--set-value', 'global.runtime.name=Prod')
   expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('✘ chart: Helm could not render the release')])
+  // They exit with 0: the controller answers, and an answer is not required.
+  const validate = ['gitops', 'validate-values', '--values', good, '--kube-namespace', NAMESPACE]
+  await edge.windlass(...validate, '--ingress-host', HOSTS[0])
+  await edge.windlass(...validate, '--ingress-host', UNKNOWN_HOST, '--set-value', 'global.runtime.ingress.skipValidation=true')
   const silent = ['--set-value', 'global.runtime.ingress.protocol=http', '--ingress-host', `${scene.cluster.host}:1`]
   const refused = await scene.windlass('gitops', 'validate-values', '--values', good, ...silent)
   expect([refused.code, refused.stderr]).toEqual([

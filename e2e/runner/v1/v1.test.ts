@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Build } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClusterDns, type Found, startClusterDns } from '../../support/cluster-dns.ts'
 import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
 import { runProgram } from '../../support/process.ts'
 import { openStage, type Stage } from '../volumes/stage.ts'
-import { type ClusterDns, startClusterDns } from './cluster-dns.ts'
 
 const NAMESPACE = `v1-${process.pid}`
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
     },
   })
   stage = await openStage({ namespace: NAMESPACE, isThere: true })
-  dns = await startClusterDns(installation.cluster, NAMESPACE)
+  dns = await startClusterDns(installation.cluster, { namespace: NAMESPACE, find: findPod })
   await installCertificates()
   await installation.cluster.apply({
     apiVersion: 'v1',
@@ -52,6 +52,14 @@ afterAll(async () => {
   await dns?.close()
   await installation?.close()
 })
+
+/** Finds the only names that a runtime of protocol v1 needs: `<pod>.dind.<namespace>.svc` -> address of the pod. */
+async function findPod(name: string): Promise<Found> {
+  const pod = new RegExp(`^([a-z0-9-]+)\\.dind\\.${NAMESPACE}\\.svc$`).exec(name)?.[1]
+  if (pod === undefined) return 'absent'
+  const address = await installation.kubectl('get', 'pod', pod, '--ignore-not-found', '--output', 'jsonpath={.status.podIP}')
+  return address === '' ? 'absent' : { address }
+}
 
 /** Does the work of the certificate job of the chart: a key, a request, the archive that the server returns, a Secret. */
 async function installCertificates(): Promise<void> {

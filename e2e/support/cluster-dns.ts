@@ -1,12 +1,9 @@
-/**
- * A DNS server for the only name that a runtime of protocol v1 needs: `<pod>.dind.<namespace>.svc` -> address of the pod. The test cluster
- * has no DNS.
- */
+/** A DNS server for the few names that a test needs. The test cluster has no DNS. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { z } from 'zod'
-import type { Cluster } from '../../support/cluster.ts'
-import { eventually } from '../../support/installation.ts'
+import type { Cluster } from './cluster.ts'
+import { eventually } from './eventually.ts'
 
 export interface ClusterDns {
   /** Address that pods query, on port 53. */
@@ -14,22 +11,29 @@ export interface ClusterDns {
   close(): Promise<void>
 }
 
+/** `absent`: the name does not exist. `silent`: no answer, as without a DNS. */
+export type Found = { readonly address: string } | 'absent' | 'silent'
+
+export interface ClusterDnsOptions {
+  /** Of its Service. */
+  readonly namespace: string
+  /** Default: assigned by the cluster. Pods of all tests query 10.96.0.10, so a DNS there is silent about the names of others. */
+  readonly clusterIP?: string
+  readonly find: (name: string) => Promise<Found> | Found
+}
+
+/** The address of a DNS that pods query unless they name another one. */
+export const DNS_ADDRESS = '10.96.0.10'
+
 const ADDRESS_RECORD = 1
 const NO_SUCH_NAME = 3
 const HEADER_BYTES = 12
 
-/** Answers for pods behind the headless service `dind` of the namespace. Its own service points to a socket of this process. */
-export async function startClusterDns(cluster: Cluster, namespace: string): Promise<ClusterDns> {
-  const find = async (name: string): Promise<string | undefined> => {
-    const pod = new RegExp(`^([a-z0-9-]+)\\.dind\\.${namespace}\\.svc$`).exec(name)?.[1]
-    if (pod === undefined) return undefined
-    const path = 'jsonpath={.status.podIP}'
-    const address = await cluster.kubectl('--namespace', namespace, 'get', 'pod', pod, '--ignore-not-found', '--output', path)
-    return address === '' ? undefined : address
-  }
+/** Answers pods. Its Service leads to a socket of this process. */
+export async function startClusterDns(cluster: Cluster, { namespace, clusterIP, find }: ClusterDnsOptions): Promise<ClusterDns> {
   const socket = createSocket('udp4')
   socket.on('message', (query, { port, address }) => {
-    void answer(query, find).then((reply) => socket.send(reply, port, address))
+    void answer(query, find).then((reply) => reply !== undefined && socket.send(reply, port, address))
   })
   socket.bind(0, cluster.host)
   await once(socket, 'listening')
@@ -37,7 +41,7 @@ export async function startClusterDns(cluster: Cluster, namespace: string): Prom
   const ports = [{ name: 'dns', port: 53, protocol: 'UDP' }]
   const slice = { ...metadata, labels: { 'kubernetes.io/service-name': 'dns' } }
   await cluster.apply(
-    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports } },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, ...(clusterIP !== undefined && { clusterIP }) } },
     {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
@@ -68,8 +72,8 @@ export async function startClusterDns(cluster: Cluster, namespace: string): Prom
   }
 }
 
-/** Answers a query with one question (RFC 1035 4.1); unknown names do not exist. */
-async function answer(query: Buffer, find: (name: string) => Promise<string | undefined>): Promise<Buffer> {
+/** Answers a query with one question (RFC 1035 4.1). */
+async function answer(query: Buffer, find: ClusterDnsOptions['find']): Promise<Buffer | undefined> {
   const labels: string[] = []
   let at = HEADER_BYTES
   for (let length = query.readUInt8(at); length > 0; length = query.readUInt8(at)) {
@@ -77,13 +81,28 @@ async function answer(query: Buffer, find: (name: string) => Promise<string | un
     at += 1 + length
   }
   const question = query.subarray(HEADER_BYTES, at + 5)
-  const found = await find(labels.join('.').toLowerCase()).catch(() => undefined)
-  const hasRecord = found !== undefined && query.readUInt16BE(at + 1) === ADDRESS_RECORD
+  const found = await Promise.resolve(find(labels.join('.').toLowerCase())).catch((): Found => 'absent')
+  if (found === 'silent') return undefined
+  const hasRecord = found !== 'absent' && query.readUInt16BE(at + 1) === ADDRESS_RECORD
   const header = Buffer.from(query.subarray(0, HEADER_BYTES))
-  header.writeUInt16BE(0x8580 | (found === undefined ? NO_SUCH_NAME : 0), 2)
+  header.writeUInt16BE(0x8580 | (found === 'absent' ? NO_SUCH_NAME : 0), 2)
   header.writeUInt16BE(hasRecord ? 1 : 0, 6)
   header.writeUInt32BE(0, 8)
   if (!hasRecord) return Buffer.concat([header, question])
-  const record = Buffer.from([0xc0, HEADER_BYTES, 0, ADDRESS_RECORD, 0, 1, 0, 0, 0, 1, 0, 4, ...found.split('.').map(Number)])
+  const record = Buffer.from([
+    0xc0,
+    HEADER_BYTES,
+    0,
+    ADDRESS_RECORD,
+    0,
+    1,
+    0,
+    0,
+    0,
+    1,
+    0,
+    4,
+    ...found.address.split('.').map(Number),
+  ])
   return Buffer.concat([header, question, record])
 }
