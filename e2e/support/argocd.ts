@@ -17,6 +17,7 @@ const POLICY = [
   `p, ${ACCOUNT}, applications, get, */*, allow`,
   `p, ${ACCOUNT}, applications, delete/*, */*, allow`,
   `p, ${ACCOUNT}, logs, get, */*, allow`,
+  `p, ${ACCOUNT}, clusters, get, *, allow`,
 ].join('\n')
 
 /** Where an Argo CD is. Data, so that it can be handed to other processes. */

@@ -36,7 +36,9 @@ export function chartFiles(): MadeFile[] {
     { path: 'charts/windlass-runtime/templates/gitlab/_shared.tpl', text: sharedTemplates(rules) },
     {
       path: 'charts/windlass-gitops-runtime/templates/_rules.tpl',
-      text: rulesTemplate('gitops.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE)),
+      text:
+        rulesTemplate('gitops.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE)) +
+        rulesTemplate('gitops.reporterRules', REPORTER_ROLE, readRole(REPORTER_ROLE)),
     },
     {
       path: 'charts/windlass-runtime/templates/app-proxy/_rules.tpl',
@@ -67,6 +69,7 @@ function rulesTemplates(): string {
 }
 
 const APP_PROXY_ROLE = 'packages/app-proxy/rbac/role.yaml'
+const REPORTER_ROLE = 'packages/reporter/rbac/role.yaml'
 
 /** True for rules that the app-proxy of a Runner needs: it has no Argo CD. */
 function isWithoutArgo({ apiGroups }: Rule): boolean {

@@ -68,7 +68,7 @@
 
 {{/* Parts of the chart gitops-runtime that this chart does not have. Their values have no effect. */}}
 {{- define "gitops.foreignParts" -}}
-{{- toJson (list "argo-cd" "argo-events" "argo-gateway" "argo-rollouts" "argo-workflows" "codefreshWorkflowLogStoreCM" "event-reporters" "gitops-operator" "redis" "redis-ha" "sealed-secrets") -}}
+{{- toJson (list "argo-cd" "argo-events" "argo-gateway" "argo-rollouts" "argo-workflows" "codefreshWorkflowLogStoreCM" "gitops-operator" "redis" "redis-ha" "sealed-secrets") -}}
 {{- end -}}
 
 {{/* Those of them that have values, separated by commas. */}}
@@ -78,7 +78,7 @@
 {{- if get $.Values $part -}}{{- $found = append $found $part -}}{{- end -}}
 {{- end -}}
 {{- if and .Values.global.integrations (not (include "gitops.argoTokenRef" .)) -}}{{- $found = append $found "global.integrations" -}}{{- end -}}
-{{- if index .Values.global "event-reporters" -}}{{- $found = append $found "global.event-reporters" -}}{{- end -}}
+{{- $found = concat $found (include "gitops.reporterWithoutEffect" . | fromJsonArray) (include "gitops.metricsWithoutEffect" . | fromJsonArray) -}}
 {{- if .Values.global.runtime.gitCredentials.password -}}{{- $found = append $found "global.runtime.gitCredentials" -}}{{- end -}}
 {{- $found | join ", " -}}
 {{- end -}}

@@ -7,3 +7,9 @@
   resources: ["applications"]
   verbs: ["get", "list", "watch", "patch", "delete"]
 {{- end -}}
+{{- /* Written by `npm run gen` from packages/reporter/rbac/role.yaml. */ -}}
+{{- define "gitops.reporterRules" -}}
+- apiGroups: ["argoproj.io"]
+  resources: ["applications"]
+  verbs: ["get", "list", "watch"]
+{{- end -}}

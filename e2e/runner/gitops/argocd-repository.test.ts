@@ -2,7 +2,7 @@
  * The shared configuration repository on a real Argo CD: what each folder reaches, Git sources, a managed cluster, configuration runtimes, the chart of a runtime. The
  * managed cluster is a second API server with an etcd of its own. Argo CD looks at Git only when it is asked to, so what arrives without `refresh` was asked for by the app-proxy.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -11,7 +11,7 @@ import { openTokenStore } from '../../../packages/cli/src/gitops/token-secret.ts
 import { openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { startRegistry } from '../../support/registry.ts'
-import { isSynced, type Live } from './argocd-runtime.ts'
+import { isSynced, TOKEN_SECRET, type Live } from './argocd-runtime.ts'
 import { openRepositoryScene, type RepositoryScene } from './repository-scene.ts'
 
 const CHART = 'windlass-gitops-runtime'
@@ -80,8 +80,10 @@ test('a managed cluster is taken by Argo CD: its application is synced with the 
   const line = `gitops cluster add prod --context Staging/EU --kubeconfig ${at.kubeconfig} --labels team=shop`
   expect(await at.windlass(line)).toBe('cluster/staging-eu added\n')
   await at.until('prod', 'staging-eu', isSynced)
-  const row = new RegExp(`^${at.second.access.server} +staging-eu +yes +runtimes/prod/staging-eu.yaml$`, 'm')
-  expect(await at.windlass('gitops cluster list prod')).toMatch(row)
+  // As Argo CD has reached it, with the version that the API server says.
+  const row = new RegExp(`^${at.second.access.server} +staging-eu +v?1\\.\\d+\\S* +successful +yes +runtimes/prod/staging-eu.yaml`, 'm')
+  await expect.poll(() => at.windlass('gitops cluster list prod'), patience).toMatch(row)
+  expect((await at.admin.gitopsStatus.clusters({ query: { runtime: 'prod' } })).items[0]).toMatchObject({ name: 'in-cluster' })
 })
 
 test('each folder reaches its runtimes and clusters, and no others (O032, O033, O034)', async () => {
@@ -160,20 +162,20 @@ test('Argo CD installs the chart of the runtime, and another version of it is a 
     await helm.run('package', join(root, 'charts', CHART), '--version', version, '--destination', folder)
     await helm.run('push', join(folder, `${CHART}-${version}.tgz`), `oci://${registry.domain}/charts`, '--plain-http')
   }
-  const data = { token: at.runtimeToken, encryptionIV: 'the random text of this test' }
   const registryLogin = { type: 'helm', url: `${registry.domain}/charts`, enableOCI: 'true', insecureOCIForceHttp: 'true' }
   const labels = { 'argocd.argoproj.io/secret-type': 'repo-creds' }
   await cluster.apply(
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'runtime-token', namespace }, stringData: data },
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'registry', namespace, labels }, stringData: registryLogin },
   )
   const colon = WINDLASS_IMAGE.lastIndexOf(':')
   const values = await helm.values({
     global: {
       codefresh: { url: 'https://ci.example.com', accountId: '65f0c1d2a3b4c5d6e7f80912' },
-      runtime: { name: 'prod', tokenSecret: 'runtime-token', ingressUrl: 'https://gitops.example.com' },
+      runtime: { name: 'prod', tokenSecret: TOKEN_SECRET, ingressUrl: 'https://gitops.example.com' },
     },
     'tunnel-client': { enabled: false },
+    // Its pod is ready while its server answers.
+    'event-reporters': { 'runtime-event-reporter': { enabled: false } },
     image: { repository: WINDLASS_IMAGE.slice(0, colon), tag: WINDLASS_IMAGE.slice(colon + 1) },
   })
   const chartOf = async (): Promise<string | undefined> => {
@@ -192,6 +194,86 @@ test('Argo CD installs the chart of the runtime, and another version of it is a 
   // A rollback is the earlier version.
   await at.windlass('gitops chart set prod --version 1.2.3')
   await synced('1.2.3')
+})
+
+test('the status of a runtime names the part that is broken, and no other (O062, O088)', async () => {
+  const { cluster, admin, mira, forge } = at
+  const runtime = at.runtimes.prod
+  const namespace = at.namespaces.prod
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-status-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  /** What is not as it should be, and what Argo CD answers. */
+  const broken = async (): Promise<readonly string[]> => {
+    const { checks, argoCd, syncMode } = await admin.gitopsStatus.get('prod')
+    const names = checks.filter(({ status }) => status !== 'successful').map(({ name, status }) => `${name} ${status}`)
+    return [...names, argoCd.state, syncMode]
+  }
+  const untilBroken = (...names: string[]): Promise<void> => expect.poll(broken, patience).toEqual(names)
+  const WELL = ['connected', 'gitops'] as const
+
+  // A runtime from whose set-up two steps are missing.
+  await untilBroken('runtimeGitToken failed', 'gitSourceConfigured failed', ...WELL)
+  const basic = `Basic ${Buffer.from(`${mira.name}:${mira.password}`).toString('base64')}`
+  const tokens = `${forge.url}/api/v1/users/${mira.name}/tokens`
+  const headers = { authorization: basic, 'content-type': 'application/json' }
+  const made = await fetch(tokens, { method: 'POST', headers, body: JSON.stringify({ name: 'runtime', scopes: ['all'] }) })
+  const { sha1 } = (await made.json()) as { sha1: string }
+  await writeFile(join(folder, 'git-token'), sha1)
+  await at.windlass(`gitops integration register prod --token-file ${join(folder, 'git-token')} --runtime-token`)
+  await at.windlass(`gitops git-source create prod apps --git-src-repo ${forge.url}/mira/apps.git/prod?ref=main`)
+  await untilBroken(...WELL)
+  expect((await admin.gitopsStatus.get('prod')).problems).toEqual([])
+
+  // The Secret of the runtime, key by key, and whole.
+  const secret = { kind: 'Secret', namespace, name: TOKEN_SECRET } as const
+  const data = (await cluster.kube.find(secret))?.['data'] as { token: string; encryptionIV: string }
+  await cluster.kube.patch(secret, { data: { encryptionIV: null } })
+  await untilBroken('encryptionIv failed', ...WELL)
+  await cluster.kube.patch(secret, { data: { ...data, token: null } })
+  await untilBroken('encryptionKey failed', ...WELL)
+  await cluster.kube.delete(secret)
+  await untilBroken('encryptionKey failed', 'encryptionIv failed', ...WELL)
+  await cluster.kube.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: TOKEN_SECRET, namespace }, data })
+  await untilBroken(...WELL)
+
+  const integration = { kind: 'ConfigMap', namespace, name: 'git-integration-default' } as const
+  const before = await cluster.kube.find(integration)
+  await cluster.kube.delete(integration)
+  await untilBroken('defaultGitIntegration failed', 'runtimeGitToken unknown', ...WELL)
+  const labels = before?.metadata.labels ?? {}
+  await cluster.kube.create({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: integration.name, namespace, labels },
+    data: before?.['data'],
+  })
+  await untilBroken(...WELL)
+
+  const revoked = await fetch(`${tokens}/runtime`, { method: 'DELETE', headers })
+  expect(revoked.status).toBe(204)
+  await untilBroken('runtimeGitToken failed', ...WELL)
+  expect((await admin.gitopsStatus.get('prod')).problems).toEqual([
+    expect.stringMatching(/does not accept the Git token of the runtime\. Register another one: `windlass gitops integration register prod default /),
+  ])
+  await writeFile(join(folder, 'git-token'), mira.token)
+  await at.windlass(`gitops integration register prod --token-file ${join(folder, 'git-token')} --runtime-token`)
+  await untilBroken(...WELL)
+
+  // Without Argo CD its token is not the problem; with a wrong token Argo CD is not.
+  await runtime.argo.close()
+  await untilBroken('eventReporterArgoCDToken unknown', 'not-found', 'gitops')
+  await runtime.argo.open()
+  await runtime.writeArgoToken('wrong')
+  await untilBroken('eventReporterArgoCDToken failed', 'not-authorized', 'gitops')
+  await runtime.writeArgoToken(at.argo.token)
+  await untilBroken(...WELL)
+
+  await at.windlass('gitops git-source delete prod apps')
+  await untilBroken('gitSourceConfigured failed', ...WELL)
+  // What the application has applied stays.
+  await cluster.kube.delete({ kind: 'Application', namespace, name: 'prod-isc' })
+  await untilBroken('isc failed', 'gitSourceConfigured failed', ...WELL)
+  await at.applyRepository('prod')
 })
 
 /** What users have: an application, and what a Git source has applied. */

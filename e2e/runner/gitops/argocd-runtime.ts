@@ -10,6 +10,7 @@ import type { HttpScene } from '../../../packages/server/test/support/http-scene
 import { argoLogs } from '../../support/argocd.ts'
 import type { Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
+import { openRelay, type Relay } from './relay.ts'
 import type { SharedArgoCd } from './shared-argocd.ts'
 
 /** Rights of the app-proxy, as the chart has them. */
@@ -24,7 +25,16 @@ export interface Runtime extends AsyncDisposable {
   readonly url: string
   /** Token of the runtime at the server. */
   readonly token: string
+  /** The way of the app-proxy to Argo CD. */
+  readonly argo: Relay
+  /** Replaces the token of Argo CD that the app-proxy has. */
+  writeArgoToken(text: string): Promise<void>
 }
+
+/** The Secret with the token of the runtime and the random text, which `global.runtime.tokenSecret` of the chart can name. */
+export const TOKEN_SECRET = 'runtime-token'
+/** A second is a moment for a test, and long for the API server of the cluster. Milliseconds. */
+const REPORTING = { checks: 1_000, clusters: 2_000, forges: 1_000 }
 
 export interface RuntimeOptions {
   readonly cluster: Cluster
@@ -43,6 +53,11 @@ export async function startRuntime({ cluster, http, argo, name, namespace }: Run
   const [tokenFile, argoTokenFile] = [join(folder, 'token'), join(folder, 'argo-token')]
   await writeFile(tokenFile, token)
   await writeFile(argoTokenFile, argo.token)
+  const storeIv = 'the random text of this test'
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: TOKEN_SECRET, namespace } }
+  await cluster.apply({ ...secret, stringData: { token, encryptionIV: storeIv } })
+  opening.defer(async () => void (await cluster.kube.delete({ kind: 'Secret', namespace, name: TOKEN_SECRET })))
+  const relay = opening.use(await openRelay(new URL(argo.url)))
   const kube = openKube({ access: await accountOf(cluster, namespace), log: silentLog })
   opening.defer(() => kube.close())
   opening.defer(() => clearRuntime(cluster, namespace))
@@ -53,11 +68,13 @@ export async function startRuntime({ cluster, http, argo, name, namespace }: Run
       runtime: name,
       accountId: http.server.app.accountId,
       tokenFile,
-      storeIv: 'the random text of this test',
+      tokenSecret: TOKEN_SECRET,
+      storeIv,
+      reporting: REPORTING,
       origins: ['https://ci.example.com'],
       kube,
       namespace,
-      argo: { server: { url: argo.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
+      argo: { server: { url: relay.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
       proxy: proxyFrom({}),
       mayUseLoopback: true,
       workFolder: folder,
@@ -69,7 +86,8 @@ export async function startRuntime({ cluster, http, argo, name, namespace }: Run
     }),
   )
   const opened = opening.move()
-  return { kube, url: proxy.url, token, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const writeArgoToken = (text: string): Promise<void> => writeFile(argoTokenFile, text)
+  return { kube, url: proxy.url, token, argo: relay, writeArgoToken, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** Returns the access of an account with the rights of the app-proxy. */

@@ -100,7 +100,9 @@ test('the chart installs with a key, an account and a name: it registers the run
   await answers(`http://${ADDRESS}:3017/api/healthz`, 'codefresh-tunnel-client')
   expect(await scene.call('prod', LIST, { authorization: scene.apiKey })).toMatchObject({ status: 200 })
   // The hook and its rights are gone.
-  expect(await kubectl('get', 'jobs,roles', '--output', 'name')).toBe('role.rbac.authorization.k8s.io/cap-app-proxy')
+  expect(await kubectl('get', 'jobs,roles', '--output', 'name')).toBe(
+    'role.rbac.authorization.k8s.io/cap-app-proxy\nrole.rbac.authorization.k8s.io/runtime-event-reporter',
+  )
   const before = await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')
   await install()
   expect(await kubectl('get', 'secret', 'codefresh-token', '--output', 'jsonpath={.data}')).toBe(before)

@@ -52,7 +52,7 @@ const shown = ({ stdout, stderr }: Finished): string =>
 const INSTALLED = `gitops-runtime/prod installed
 ✓ server: the key "admin" may register GitOps runtimes
 ✓ version: Kubernetes VERSION
-✓ rights: all 33 permissions are granted
+✓ rights: all 36 permissions are granted
 ! argo-cd: The namespace NAMESPACE has no server of Argo CD. Install Argo CD 3.0 or later: the runtime operates applications of its own namespace.
 ✓ token: created
 ✓ tunnel: REGISTER answers
@@ -68,12 +68,12 @@ test('the command installs a runtime into a namespace of the level restricted, w
     '"pod-security.kubernetes.io/enforce":"restricted"',
   )
   const pods = await kubectl('get', 'pods', '--output', 'jsonpath={.items[*].status.containerStatuses[*].name}')
-  expect(pods.split(' ').toSorted()).toEqual(['app-proxy', 'router', 'tunnel-client'])
+  expect(pods.split(' ').toSorted()).toEqual(['app-proxy', 'reporter', 'router', 'tunnel-client'])
   // The key of the admin is not in the cluster.
   expect(await kubectl('get', 'secrets', '--output', 'yaml')).not.toContain(Buffer.from(scene.apiKey).toString('base64'))
 })
 
-test('callers reach the app-proxy through the tunnel while policies refuse all connections of other pods', async () => {
+test('callers reach the app-proxy through the tunnel while policies refuse all connections of other pods, also to metrics (O084)', async () => {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -103,9 +103,12 @@ test('callers reach the app-proxy through the tunnel while policies refuse all c
   // The router listens on the loopback interface of its pod.
   expect(await ask(`http://${client}:8080/healthz`)).toBe('ECONNREFUSED')
   expect(await ask(`http://${proxy}:8080/api/healthz`)).toBe('200')
+  const reporter = await addressOf('runtime-event-reporter')
+  const metrics = [`${proxy}:9100`, `${reporter}:9100`, `${client}:8081`, `${client}:8082`].map((at) => `http://${at}/metrics`)
+  for (const url of metrics) expect([url, await ask(url)]).toEqual([url, '200'])
   await using _policies = await enforcePolicies(scene.cluster, NAMESPACE)
   expect(await ask(`http://${proxy}:8080/api/healthz`)).toBe('ECONNREFUSED')
-  expect(await ask(`http://${client}:8082/readyz`)).toBe('ECONNREFUSED')
+  for (const url of metrics) expect([url, await ask(url)]).toEqual([url, 'ECONNREFUSED'])
   expect(await scene.call('prod', '/app-proxy/api/healthz')).toMatchObject({ status: 200 })
   expect(await scene.call('prod', LIST)).toMatchObject({ status: 401 })
   const answer = await scene.call('prod', LIST, { authorization: scene.apiKey })
@@ -227,7 +230,7 @@ test('an uninstall removes the runtime from the server and then from the cluster
   await eventually('the pods are gone', async () =>
     (await kubectl('get', 'pods', '--output', 'name')) === '' ? true : undefined,
   )
-  const kinds = 'configmaps,secrets,services,deployments,networkpolicies,roles,rolebindings,serviceaccounts,jobs,replicasets'
+  const kinds = 'configmaps,secrets,services,deployments,statefulsets,networkpolicies,roles,rolebindings,serviceaccounts,jobs,replicasets'
   const left = (await kubectl('get', kinds, '--output', 'name')).split('\n')
   expect(left.toSorted()).toEqual(['configmap/kube-root-ca.crt', 'serviceaccount/default'])
   const again = await succeed(gitops('uninstall', '--yes'))

@@ -6,7 +6,7 @@ import type { Kube } from '@windlass/kube'
 import { inject } from 'vitest'
 import { parse } from 'yaml'
 import { callWindlass } from '../../../packages/cli/test/windlass.ts'
-import { openHttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { startApiServer, type ApiServer } from '../../support/api-server.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { joinGitea, type Forge, type GiteaUser } from '../../support/gitea.ts'
@@ -15,7 +15,7 @@ import { startRuntime, untilApplication, type Live, type Runtime } from './argoc
 import type { SharedArgoCd } from './shared-argocd.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const OF_CHART = 'deployment,service,serviceaccount,role,rolebinding,networkpolicy,configmap'
+const OF_CHART = 'deployment,statefulset,service,serviceaccount,role,rolebinding,networkpolicy,configmap'
 
 export type RuntimeName = 'prod' | 'staging'
 
@@ -28,8 +28,11 @@ export interface RepositoryScene extends AsyncDisposable {
   readonly forge: Forge
   /** Namespace of each runtime. */
   readonly namespaces: Record<RuntimeName, string>
-  /** Token of the runtime `prod` at the server. */
-  readonly runtimeToken: string
+  readonly runtimes: Readonly<Record<RuntimeName, Runtime>>
+  /** The server, as its admin calls it. */
+  readonly admin: HttpScene['admin']
+  /** The user of the forge that has the repositories. */
+  readonly mira: GiteaUser
   /** Base URL of the server. */
   readonly serverUrl: string
   /** Runs `windlass` as the admin, and returns what it prints. Throws if it fails. It names its runtime. */
@@ -108,7 +111,9 @@ export async function openRepositoryScene(): Promise<RepositoryScene> {
     kubeconfig,
     forge,
     namespaces,
-    runtimeToken: runtimes.prod.token,
+    runtimes,
+    admin: http.admin,
+    mira,
     serverUrl: http.server.url,
     windlass,
     notes: async (line) => (await run(line)).stderr,

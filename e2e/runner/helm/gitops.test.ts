@@ -207,12 +207,15 @@ test('in a tunnel nothing listens for other pods, and no object leads into the c
   expect(one(objects, 'Deployment', 'codefresh-tunnel-client')['spec']).toMatchObject({ strategy: { type: 'Recreate' } })
 })
 
-test('the app-proxy has the rights of its package and no other pod has any; credentials are references (O002)', async () => {
+test('app-proxy and reporter have the rights of their packages and no other pod has any; credentials are references (O002)', async () => {
   const objects = await render('tunnel')
   const text = toText(rightsOf(objects))
   expect(text).toContain('codefresh-tunnel-client\n  here: nothing\n  elsewhere: nothing\n')
   const rules = parse(readFileSync(join(root, 'packages/app-proxy/rbac/role.yaml'), 'utf8'))
   expect(one(objects, 'Role', 'cap-app-proxy')['rules']).toEqual(rules.rules)
+  const ofReporter = parse(readFileSync(join(root, 'packages/reporter/rbac/role.yaml'), 'utf8'))
+  expect(one(objects, 'Role', 'runtime-event-reporter')['rules']).toEqual(ofReporter.rules)
+  expect(text).toContain('runtime-event-reporter\n  here: applications.argoproj.io: get,list,watch\n  elsewhere: nothing\n')
   expect(kinds(objects).filter((name) => name.startsWith('Secret/'))).toEqual([])
   expect(kinds(await render('ingress')).filter((name) => name.startsWith('Secret/'))).toEqual([])
   const inline = await render('gitops-runtime')
@@ -224,6 +227,78 @@ test('the app-proxy has the rights of its package and no other pod has any; cred
   expect(
     await refusal('tunnel', { global: { codefresh: { userToken: { secretKeyRef: { name: 'codefresh-token', key: 'x' } } } } }),
   ).toContain('reserved for the token of the runtime')
+})
+
+test('reporters divide the applications of their namespaces, and values of others have no effect, which the notes say', async () => {
+  const reporting = {
+    global: { 'event-reporters': { replicas: 3, pdb: { enabled: true } } },
+    'event-reporters': { 'runtime-event-reporter': { namespaces: ['argocd', 'cf-shop'], podLabels: { team: 'a' } } },
+  }
+  const objects = await render('tunnel', reporting)
+  const spec = pod(objects, 'StatefulSet', 'runtime-event-reporter')
+  expect(env(spec)).toMatchObject({
+    WINDLASS_REPORTER_SHARDS: '3',
+    WINDLASS_REPORTER_NAMESPACES: 'argocd,cf-shop',
+    WINDLASS_REPORTER_SERVER_URL: 'https://windlass.example.com',
+  })
+  expect(one(objects, 'StatefulSet')['spec']).toMatchObject({
+    replicas: 3,
+    template: { metadata: { labels: { team: 'a' } } },
+  })
+  const roles = objects.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'runtime-event-reporter')
+  expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['argocd', 'cf-shop'])
+  expect(kinds(objects)).toContain('PodDisruptionBudget/runtime-event-reporter')
+  expect(one(objects, 'NetworkPolicy', 'runtime-event-reporter')['spec']).toMatchObject({ ingress: [] })
+  expect(pods(await render('tunnel')).filter(({ name }) => name.startsWith('StatefulSet/'))).toHaveLength(1)
+  const none = await render('tunnel', { 'event-reporters': { 'runtime-event-reporter': { enabled: false } } })
+  expect(kinds(none).filter((name) => name.includes('event-reporter'))).toEqual([])
+})
+
+test('all parts have metrics, which a PodMonitor reads through the policies', async () => {
+  const peers = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }]
+  const objects = await render('tunnel', {
+    podMonitor: { enabled: true, endpoint: { interval: '30s' } },
+    networkPolicy: { metricsFrom: peers },
+  })
+  const { selector, podMetricsEndpoints } = Monitored.parse(one(objects, 'PodMonitor')['spec'])
+  const ports = podMetricsEndpoints.map(({ port }) => port)
+  expect(podMetricsEndpoints).toContainEqual({ port: 'metrics', interval: '30s' })
+  const found = objects.flatMap((object) => {
+    const { template } = WithPods.safeParse(object['spec']).data ?? {}
+    if (template === undefined || !['Deployment', 'StatefulSet'].includes(object.kind)) return []
+    for (const [label, value] of Object.entries(selector.matchLabels)) expect(template.metadata.labels[label]).toBe(value)
+    return template.spec.containers.map((container) => ({
+      container: container.name,
+      ports: container.ports.filter(({ name }) => ports.includes(name)).map(({ containerPort }) => containerPort),
+    }))
+  })
+  expect(found).toEqual([
+    { container: 'app-proxy', ports: [9100] },
+    { container: 'tunnel-client', ports: [8082] },
+    { container: 'router', ports: [8081] },
+    { container: 'reporter', ports: [9100] },
+  ])
+  const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy').map((policy) => JSON.stringify(policy['spec']))
+  for (const port of [9100, 8082, 8081]) expect(policies.join()).toContain(`"port":${port}`)
+  expect(kinds(await render('tunnel'))).not.toContain('PodMonitor/gitops-runtime')
+})
+
+const Monitored = z.object({
+  selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
+  podMetricsEndpoints: z.array(z.looseObject({ port: z.string() })),
+})
+const WithPods = z.looseObject({
+  template: z.looseObject({
+    metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+    spec: z.looseObject({
+      containers: z.array(
+        z.looseObject({
+          name: z.string(),
+          ports: z.array(z.looseObject({ name: z.string(), containerPort: z.number() })).default([]),
+        }),
+      ),
+    }),
+  }),
 })
 
 test.each([

@@ -7,11 +7,13 @@ import {
   openReporter,
   type Sent,
 } from '../../../packages/server/test/support/fakes/application-reporter.ts'
+import { statusCalls } from '@windlass/client/app-proxy'
 import { live } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
 let report: (body: Sent) => Promise<EventsAnswer>
+let token = ''
 let at = Date.now() - 60_000
 
 beforeAll(async () => {
@@ -62,7 +64,7 @@ test('the room appears with the first GitOps runtime, and the screen before it s
   const room = page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Applications' })
   expect(await room.count()).toBe(0)
   await live(page)
-  const { token } = await web.server.admin.gitopsRuntimes.createToken('prod')
+  token = (await web.server.admin.gitopsRuntimes.createToken('prod')).token
   report = openReporter(web.server, token)
   await send(argoApplication('shop', { health: 'Missing' }))
   await room.waitFor()
@@ -76,7 +78,17 @@ test('the list changes live and is filtered by health, sync, project, runtime an
   await using opened = await web.open()
   const { page, seen } = opened
   await send(argoApplication('shop'), argoApplication('mail', { project: 'office' }))
+  // What the app-proxy of the runtime says about the runtime.
+  await statusCalls(web.server.nobody.withToken(token)).status({
+    version: '1.2.3',
+    checks: { gitSourceConfigured: { status: 'failed', description: 'There is no Git source.', hint: 'Run `windlass version`.' } },
+    syncMode: 'helm',
+    argoCd: { state: 'connected' },
+  })
   await page.goto('/delivery/apps')
+  const runtimes = page.getByRole('list', { name: 'GitOps runtimes' })
+  await runtimes.getByText('The account has not chosen a shared configuration repository.').waitFor()
+  await runtimes.getByText('windlass gitops status prod', { exact: true }).waitFor()
   const row = (name: string) =>
     page
       .getByRole('region', { name: 'Applications' })

@@ -39,10 +39,13 @@ import { integrationRoutes, requireIntegration } from './http/integration-routes
 import { PATH_PREFIX, route, type Route } from './http/route.ts'
 import { errandLoop } from './promotions/errands.ts'
 import { openRuntimeForges } from './promotions/runtime-forges.ts'
+import { CallCounts, serveMetrics } from './metrics.ts'
 import { readRuntimeToken, watchRuntimeToken } from './runtime-token.ts'
 import { openGitTokens, type GitToken } from './store/git-tokens.ts'
 import { openIntegrations } from './store/integrations.ts'
 import { deriveStoreKey, openKeyRing } from './store/keys.ts'
+import type { Reported } from './status/report-loop.ts'
+import { reportRuntime, type ReportTimes } from './status/report-runtime.ts'
 
 /** Commits in progress at once, each with its body in memory and a process of git. */
 const COMMITS = { limit: 6, waiting: 30 }
@@ -64,6 +67,8 @@ export interface AppProxyOptions {
   readonly accountId: string
   readonly tokenFile: string
   readonly previousTokenFile?: string | undefined
+  /** Name of the Secret in the namespace of the runtime that has the token and `storeIv`, so that its loss is seen. Without it, only the file is looked at. */
+  readonly tokenSecret?: string | undefined
   /** Random text that is a part of the key of Git tokens. */
   readonly storeIv: string
   /** Origins of pages that may call. */
@@ -91,6 +96,12 @@ export interface AppProxyOptions {
   readonly workFolder: string
   /** Bytes that a commit may fetch. Default: 512 MiB. */
   readonly maxFetchBytes?: number | undefined
+  /** Port for `/metrics`. Default: none. */
+  readonly metricsPort?: number | undefined
+  /** Clusters in one report to the control plane; 0: as many as a report may have. Default: 50. */
+  readonly clusterChunk?: number | undefined
+  /** How often the state of the runtime is checked and reported. Default: checks each 10 s, clusters and forges each minute. */
+  readonly reporting?: ReportTimes | undefined
   /** Time after a stop in which new calls are still accepted: Kubernetes leads some to a pod that it has already told to stop. Milliseconds. */
   readonly lingerMs: number
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -166,11 +177,19 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     ]
   }
 
+  const calls = new CallCounts()
+  const reported: Reported = { report: undefined, statusAt: 0, clusters: 0, clustersAt: 0 }
+  const isReporting = options.servesGitops !== false
+  const metrics =
+    options.metricsPort === undefined
+      ? undefined
+      : await serveMetrics(options.metricsPort, { calls, reported: isReporting ? reported : undefined })
   let isSealed = false
   let isStopping = false
   const server = openHttp({
     access,
     audit,
+    calls,
     origins: options.origins,
     pathPrefix: (options.pathPrefix ?? PATH_PREFIX).replace(/\/$/, ''),
     requireHttps: options.requireHttps === true,
@@ -213,6 +232,18 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     log,
     signal: closing.signal,
   })
+  const reporting = isReporting
+    ? reportRuntime(
+        {
+          ...options,
+          ...{ client, applications, integrations, tokens, forges },
+          place: { runtime, namespace },
+          runtimeToken: () => runtimeToken,
+          signal: closing.signal,
+        },
+        reported,
+      )
+    : undefined
   const address = server.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   log.info({ port, runtime }, 'app-proxy listens')
@@ -225,7 +256,8 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     await server.close()
     clearTimeout(late)
     abort()
-    await Promise.all([watching, sweeping, doing, ends.close()])
+    await Promise.all([watching, sweeping, doing, reporting, ends.close()])
+    await metrics?.[Symbol.asyncDispose]()
     forges.close()
   }
   let stopped: Promise<void> | undefined

@@ -1,9 +1,9 @@
 /** Settings of an app-proxy, from `WINDLASS_APP_PROXY_*` or options of the command. */
 import { tmpdir } from 'node:os'
 import { fault, nodeTransport, proxyFrom, readConfig, splitList } from '@windlass/kit'
-import { LogLevel, Port } from '@windlass/kit/settings'
+import { LogLevel, Port, ProbePort } from '@windlass/kit/settings'
 import { accessOf, openKube } from '@windlass/kube'
-import { GitopsRuntimeName, HttpUrl, Id } from '@windlass/protocol'
+import { GitopsRuntimeName, HttpUrl, Id, MAX_CLUSTER_CHUNK } from '@windlass/protocol'
 import { z } from 'zod'
 import type { AppProxyOptions } from './app-proxy.ts'
 import { PATH_PREFIX } from './http/route.ts'
@@ -27,6 +27,13 @@ export const AppProxyConfig = z.object({
     .min(1)
     .describe(
       'File with the token of the runtime. It is read again while the app-proxy runs, and Git tokens are encrypted again.',
+    ),
+  TOKEN_SECRET: z
+    .string()
+    .max(253)
+    .optional()
+    .describe(
+      'Name of the Secret in the namespace of the runtime that has the token and the random text, with the keys `token` and `encryptionIV`. With it, the status of the runtime says when one of them is lost.',
     ),
   PREVIOUS_TOKEN_PATH: z
     .string()
@@ -84,6 +91,14 @@ export const AppProxyConfig = z.object({
     .string()
     .optional()
     .describe('Folder for repositories while a commit is made. Default: that of the system for temporary files.'),
+  CLUSTER_CHUNK_SIZE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_CLUSTER_CHUNK)
+    .default(50)
+    .describe('Clusters in one report of the state of all clusters of Argo CD; 0 for as many as a report may have.'),
+  METRICS_PORT: ProbePort.describe('Port for /metrics; 0 selects a free port. Default: none.'),
   LOG_LEVEL: LogLevel,
 })
 export type AppProxyConfig = z.output<typeof AppProxyConfig>
@@ -111,6 +126,7 @@ export async function toAppProxyOptions(
     runtime: config.RUNTIME,
     accountId: config.ACCOUNT_ID,
     tokenFile: config.TOKEN_PATH,
+    tokenSecret: config.TOKEN_SECRET,
     previousTokenFile: config.PREVIOUS_TOKEN_PATH,
     storeIv: config.STORE_IV,
     origins: config.CORS.length === 0 ? [new URL(config.SERVER_URL).origin] : config.CORS,
@@ -126,6 +142,8 @@ export async function toAppProxyOptions(
     // Without a kubeconfig this is a pod.
     mayUseLoopback: config.KUBECONFIG !== undefined,
     workFolder: config.REPOS_DIR ?? tmpdir(),
+    clusterChunk: config.CLUSTER_CHUNK_SIZE,
+    metricsPort: config.METRICS_PORT,
     lingerMs: LINGER_MS,
   }
 }

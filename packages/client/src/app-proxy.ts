@@ -1,5 +1,6 @@
 /** The calls of the app-proxy of a GitOps runtime, with the token of its caller. */
 import {
+  ClusterReport,
   ErrandAnswer,
   ErrandClaim,
   ErrandClaimAnswer,
@@ -10,6 +11,7 @@ import {
   GitopsCallStart,
   GitopsRuntimeName,
   Id,
+  RuntimeReport,
   tolerant,
   type Client,
 } from '@windlass/protocol'
@@ -66,4 +68,18 @@ export type ErrandCalls = Calls<typeof ERRAND_ROUTES>
 /** Returns the calls of the runtime whose token the client has. */
 export function errandCalls(client: Client): ErrandCalls {
   return bindCalls(client, ERRAND_ROUTES, tolerant)
+}
+
+export const STATUS_ROUTES = {
+  /** Says what works and what is broken in the runtime. */
+  status: route('PUT', '/v1/gitops-status', { body: RuntimeReport, answer: 'nothing' }),
+  /** Sends a chunk of the clusters that Argo CD knows. */
+  clusters: route('PUT', '/v1/gitops-clusters', { body: ClusterReport, answer: 'nothing' }),
+}
+
+export type StatusCalls = Calls<typeof STATUS_ROUTES>
+
+/** Returns the calls of the runtime whose token the client has. */
+export function statusCalls(client: Client): StatusCalls {
+  return bindCalls(client, STATUS_ROUTES, tolerant)
 }

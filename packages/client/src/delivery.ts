@@ -1,10 +1,10 @@
 /** The routes of the page for GitOps, which it loads with their screens. */
 import type { Client } from '@windlass/protocol'
 import { bindGroups, type Groups } from './groups.ts'
-import { applications, tunnels } from './routes/gitops.ts'
+import { applications, gitopsStatus, tunnels } from './routes/gitops.ts'
 import { environments, products, releases } from './routes/products.ts'
 
-const DELIVERY_ROUTES = { applications, environments, products, releases, tunnels }
+const DELIVERY_ROUTES = { applications, environments, gitopsStatus, products, releases, tunnels }
 
 export type DeliveryClient = Groups<typeof DELIVERY_ROUTES>
 

@@ -12,6 +12,8 @@ export {
   clusterFile,
   clusterServerOf,
   editInClusterFile,
+  ENTITY_LABEL,
+  IN_CLUSTER_SERVER,
   inClusterFile,
   isConfigurationFile,
   namespaceOfFile,

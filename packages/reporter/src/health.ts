@@ -16,10 +16,10 @@ export function serveReporterHealth({ reporter, clock, port }: Served): Promise<
   return serveProbes(port, (path): ProbeAnswer | undefined => {
     const { applications, waiting, waitingCharacters, sent, refused, heardAt, isBlind } = reporter.status()
     const isHeard = heardAt > 0 && clock.now() - heardAt < READY_MS
-    const isReady = isHeard && !isBlind
     // A reporter that waits for its server works: a restart would not help.
     if (path === '/healthz' || path === '/livez') return probe(true, '')
-    if (path === '/readyz') return probe(isReady, isBlind ? 'a namespace cannot be read' : 'the server has not answered recently')
+    // A cluster without Argo CD must not hold up an upgrade: the server and the metrics say that nothing can be read.
+    if (path === '/readyz') return probe(isHeard, 'the server has not answered recently')
     if (path !== '/metrics') return undefined
     const gauge = (name: string, help: string, value: number) => ({
       name: `windlass_reporter_${name}`,
@@ -33,7 +33,8 @@ export function serveReporterHealth({ reporter, clock, port }: Served): Promise<
       gauge('waiting_characters', 'Size of the manifests that wait.', waitingCharacters),
       counter('reports_total', 'Reports that the server took.', sent),
       counter('refused_total', 'Applications that the server refused.', refused),
-      gauge('ready', 'Whether the server answered recently and all namespaces can be read.', isReady ? 1 : 0),
+      gauge('ready', 'Whether the server answered recently and all namespaces can be read.', isHeard && !isBlind ? 1 : 0),
+      gauge('heard_at_seconds', 'When the server last took a report, in seconds since 1970; 0 for never.', heardAt / 1000),
     ])
     return { status: 200, body }
   })

@@ -188,7 +188,7 @@ class ClusterReporter implements Reporter {
   }
 
   /**
-   * Sends one body. Returns false if nothing is to be sent. A reporter that cannot read everything sends only changes, without a sign of life, so that the server
+   * Sends one body. Returns false if nothing is to be sent. A reporter that cannot read everything sends no full state, and says so in every body, so that the server
    * shows that what it has may be out of date.
    */
   async #sendNext(): Promise<boolean> {
@@ -198,7 +198,7 @@ class ClusterReporter implements Reporter {
     const isPatient = this.#queue.size > 0 && now < this.#fullStateAt + PATIENCE_MS
     if (isDue && !isPatient) await this.#sendFullState()
     else if (this.#queue.size > 0) await this.#sendChanges()
-    else if (!isBlind && (this.#sent === 0 || now >= this.#sentAt + REPORTER_ALIVE_MS)) await this.#post([])
+    else if (this.#sent === 0 || now >= this.#sentAt + REPORTER_ALIVE_MS) await this.#post([])
     else return false
     return true
   }
@@ -279,8 +279,8 @@ class ClusterReporter implements Reporter {
   async #rest(): Promise<void> {
     const { clock } = this.#options
     const { signal } = this.#stopped
-    const dueAt = Math.min(this.#sentAt + REPORTER_ALIVE_MS, this.#unlisted === 0 ? this.#fullStateAt : Infinity)
-    const until = this.#sight.wasBlind ? clock.monotonic() + REPORTER_ALIVE_MS : dueAt
+    const mayList = this.#unlisted === 0 && !this.#sight.wasBlind
+    const until = Math.min(this.#sentAt + REPORTER_ALIVE_MS, mayList ? this.#fullStateAt : Infinity)
     const woken = new AbortController()
     const pause = clock.sleep(Math.max(0, until - clock.monotonic()), AbortSignal.any([signal, woken.signal]))
     await Promise.race([this.#wake.promise, pause.catch(() => undefined)])

@@ -7,12 +7,14 @@ import type { Audit, AuditedCall } from '../audit/audit.ts'
 import { requireRight, requireWriting, tokenOf, type Caller } from '../access/caller.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { requireHttps } from './https.ts'
+import type { CallCounts } from '../metrics.ts'
 import type { Route } from './route.ts'
 
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly access: Access
   readonly audit: Audit
+  readonly calls: CallCounts
   /** Origins of pages that may call. */
   readonly origins: readonly string[]
   /** Path below which all routes are, without a slash at its end; empty for the root. */
@@ -82,7 +84,7 @@ export function openHttp(options: HttpOptions): FastifyInstance {
 }
 
 function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
-  const { access, audit, closing, log, pathPrefix } = options
+  const { access, audit, calls, closing, log, pathPrefix } = options
   const { method, path, right, isWrite, maxBodyBytes, slots, run } = route
   async function admit({ headers }: FastifyRequest): Promise<Caller> {
     const caller = await access.callerOf(tokenOf(headers))
@@ -113,6 +115,8 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     bodyLimit: maxBodyBytes,
     // Before the body is read, so that refused calls use no memory.
     async onRequest(request, reply) {
+      calls.begin()
+      whenGone(reply, () => calls.end(reply.raw.writableFinished ? reply.statusCode : undefined))
       if (options.requireHttps) requireHttps(request.headers)
       await enter(request)
       const leave = await slots?.enter()

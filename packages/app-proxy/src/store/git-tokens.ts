@@ -38,6 +38,8 @@ export interface GitTokens {
   remove(integration: string, userId: string): Promise<boolean>
   /** Lists the ids of the users with a token, by integration. */
   users(): Promise<ReadonlyMap<string, readonly string[]>>
+  /** Returns the number of tokens, and of those that no key decrypts. */
+  count(): Promise<{ readonly count: number; readonly locked: number }>
   /** Deletes the tokens of all users. Returns their number. */
   removeAll(integration: string): Promise<number>
   /** Encrypts the tokens again that have an earlier key. Returns true if all that can be read have the current key. */
@@ -131,6 +133,11 @@ export function openGitTokens({ kube, namespace, ring, log }: GitTokensOptions):
         found.set(integration, [...(found.get(integration) ?? []), user].toSorted())
       }
       return found
+    },
+    async count() {
+      const sealed = (await kube.list(all)).map((object) => ({ name: object.metadata.name, text: readSealed(object) }))
+      const locked = sealed.filter(({ name, text }) => text !== undefined && ring.open(name, text) === undefined)
+      return { count: sealed.length, locked: locked.length }
     },
     async removeAll(integration) {
       const labels = `${all.labels},${NAME_LABEL}=${integration}`

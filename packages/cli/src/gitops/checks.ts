@@ -88,6 +88,7 @@ const OBJECTS: readonly Pick<Right, 'group' | 'resource'>[] = [
   { group: '', resource: 'serviceaccounts' },
   { group: '', resource: 'services' },
   { group: 'apps', resource: 'deployments' },
+  { group: 'apps', resource: 'statefulsets' },
   { group: 'networking.k8s.io', resource: 'networkpolicies' },
   { group: 'rbac.authorization.k8s.io', resource: 'roles' },
   { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' },

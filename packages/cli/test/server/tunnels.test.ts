@@ -1,9 +1,10 @@
 /** `gitops` and `get tunnels` against a real server. */
+import { statusCalls } from '@windlass/client/app-proxy'
 import { expect, test } from 'vitest'
 import { openHttpScene } from '../../../server/test/support/http-scene.ts'
 import { windlass } from '../windlass.ts'
 
-test('tokens of GitOps runtimes are created, listed and deleted, and their tunnels are listed (O006)', async () => {
+test('tokens of GitOps runtimes are created, listed and deleted, and their tunnels and their status are shown (O006)', async () => {
   await using scene = await openHttpScene({ tunnels: { domain: 'tunnels.test', port: 0 } })
   expect(await windlass(scene, ['get', 'tunnels'])).toMatchObject({ code: 0, text: expect.stringContaining('No') })
   const created = await windlass(scene, ['gitops', 'tokens', 'create', 'prod'])
@@ -17,6 +18,19 @@ test('tokens of GitOps runtimes are created, listed and deleted, and their tunne
   expect((await windlass(scene, ['get', 'tunnels', 'prod', '-o', 'yaml'])).text).toContain('status: offline\n')
   const id = token.split('.')[0] ?? ''
   expect((await windlass(scene, ['gitops', 'tokens', 'list', 'prod'])).text).toContain(id)
+  await statusCalls(scene.nobody.withToken(token)).status({
+    version: '1.2.3',
+    checks: {
+      runtimeGitToken: { status: 'successful', description: 'https://git.test accepts it.' },
+      defaultGitIntegration: { status: 'failed', description: 'There is no Git integration.', hint: 'Add one.' },
+    },
+    syncMode: 'helm',
+    argoCd: { state: 'not-found', message: 'Argo CD does not answer.' },
+  })
+  const status = await windlass(scene, ['gitops', 'status', 'prod'])
+  expect([status.code, status.text.replaceAll(/\b\d+s\b/g, 'AGE')]).toMatchInlineSnapshot()
+  expect((await windlass(scene, ['gitops', 'status', 'prod', '-o', 'yaml'])).text).toContain('state: not-found\n')
+  expect((await windlass(scene, ['gitops', 'status', 'none'])).code).toBe(3)
   expect(await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).toEqual({ code: 0, text: `token/${id} deleted\n` })
   expect((await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).code).toBe(3)
   expect((await windlass(scene, ['gitops', 'disconnect', 'prod'])).text).toBe('tunnel/prod disconnected\n')

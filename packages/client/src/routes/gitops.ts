@@ -14,11 +14,14 @@ import {
   page,
   RefreshInput,
   ResourceDifference,
+  ReportedCluster,
+  ReportedClusterQuery,
   ResourceKey,
   ResourceManifest,
   ResourceNode,
   RollbackInput,
   RuntimeApplicationDetails,
+  RuntimeStatus,
   SyncInput,
   Tunnel,
 } from '@windlass/protocol'
@@ -49,6 +52,14 @@ export const gitopsSettings = {
   put: route('PUT', '/v1/gitops-settings', { body: GitopsSettingsInput, answer: GitopsSettings }),
   /** Forgets it. The files of the repository stay. */
   reset: route('DELETE', '/v1/gitops-settings', { answer: 'nothing' }),
+}
+
+export const gitopsStatus = {
+  /** Returns what works and what is broken in each runtime, by name. */
+  list: route('GET', '/v1/gitops-status', { answer: page(RuntimeStatus) }),
+  get: route('GET', '/v1/gitops-status/{runtime}', { answer: RuntimeStatus }),
+  /** Lists the clusters that the Argo CDs of runtimes know, those of the runtimes themselves first. */
+  clusters: route('GET', '/v1/gitops-clusters', { query: ReportedClusterQuery, answer: page(ReportedCluster) }),
 }
 
 export const applications = {

@@ -67,7 +67,7 @@ export const EventReporter = z.object({
     .max(MAX_SHARDS - 1),
   shards: z.int().min(1).max(MAX_SHARDS),
   version: z.string().max(50).optional(),
-  /** True while the reporter cannot read all of its namespaces. The report is no sign of life then, so that the applications say since when they may be out of date. */
+  /** True while the reporter cannot read all of its namespaces. The applications say then since when they may be out of date. */
   isBlind: z.boolean().optional(),
 })
 export type EventReporter = z.infer<typeof EventReporter>

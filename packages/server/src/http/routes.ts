@@ -31,6 +31,7 @@ import { applicationRoutes } from './routes/runtimes/application.ts'
 import { diskRoutes } from './routes/runtimes/disk.ts'
 import { gitlabJobRoutes } from './routes/runtimes/gitlab-job.ts'
 import { gitopsRoutes } from './routes/runtimes/gitops.ts'
+import { gitopsStatusRoutes } from './routes/runtimes/gitops-status.ts'
 import { liveApplicationRoutes } from './routes/runtimes/live-application.ts'
 import { productRoutes } from './routes/runtimes/product.ts'
 import { releaseRoutes } from './routes/runtimes/release.ts'
@@ -102,6 +103,7 @@ export function allRoutes(app: App, authenticator: Authenticator, callRuntime?: 
     ...monitorRoutes(app),
     ...gitlabJobRoutes(app),
     ...gitopsRoutes(app),
+    ...gitopsStatusRoutes(app),
     ...applicationRoutes(app),
     ...liveApplicationRoutes(app, callRuntime),
     ...productRoutes(app),

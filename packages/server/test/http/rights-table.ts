@@ -317,6 +317,11 @@ POST   /v1/tunnels/{runtime}/disconnect                                      adm
 GET    /v1/gitops-settings                                                   viewer      gitops:read
 PUT    /v1/gitops-settings                                                   admin       gitops:write
 DELETE /v1/gitops-settings                                                   admin       gitops:write
+GET    /v1/gitops-status                                                     viewer      gitops:read
+GET    /v1/gitops-status/{runtime}                                           viewer      gitops:read
+GET    /v1/gitops-clusters                                                   viewer      gitops:read
+PUT    /v1/gitops-status                                                     gitops-runtime -
+PUT    /v1/gitops-clusters                                                   gitops-runtime -
 DELETE /v1/gitops-runtimes/{runtime}                                         admin       gitops:write
 POST   /v1/gitops-runtimes/{runtime}/access                                  viewer      gitops:read
 POST   /v1/gitops-runtimes/{runtime}/calls                                   viewer      gitops:read

@@ -163,7 +163,9 @@ function Report(): ReactElement {
     <Empty
       action={
         <div className={layout['tight']}>
-          <p>A reporter in the cluster of a runtime reports the applications of Argo CD. It starts with:</p>
+          <p>
+            The reporter of a runtime, which its chart installs, reports the applications of Argo CD. Without the chart it starts with:
+          </p>
           <Command text={`windlass gitops report --server-url ${location.origin} --token-file token --namespaces argocd`} />
           <p>The same list on the command line:</p>
           <Command text="windlass get applications" />

@@ -11,6 +11,9 @@ const RELEASES = 10
 /** Changes come with the event stream, except the silence of a runtime. Milliseconds. */
 const REREAD_MS = 60_000
 
+/** App-proxies report each half a minute. Milliseconds. */
+const STATUS_MS = 15_000
+
 /** What a runtime has is asked of it again this often, and while a sync runs more often. Milliseconds. */
 const LIVE_MS = { calm: 10_000, busy: 1_000 }
 
@@ -98,6 +101,13 @@ export const deliveryQueries = {
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next,
       refetchInterval: REREAD_MS,
+    }),
+  /** What works and what is broken in each GitOps runtime. */
+  statuses: () =>
+    queryOptions({
+      queryKey: ['applications', 'statuses'],
+      queryFn: async ({ signal }) => (await delivery.gitopsStatus.list({ signal })).items,
+      refetchInterval: STATUS_MS,
     }),
   /** The connections of all GitOps runtimes. */
   tunnels: () =>

@@ -1,8 +1,9 @@
 /** The GitOps runtimes, each in one sentence. */
 import { useQuery } from '@tanstack/react-query'
-import type { Tunnel } from '@windlass/protocol'
+import type { RuntimeStatus, Tunnel } from '@windlass/protocol'
 import type { ReactElement } from 'react'
 import { useNow } from '../looks/clock.ts'
+import { sh } from '../parts/shell.ts'
 import { StatusMark } from '../looks/status.tsx'
 import { formatSpan } from '../looks/time.ts'
 import styles from './delivery.module.css'
@@ -11,6 +12,7 @@ import { lookOfTunnel } from './states.ts'
 
 export function RuntimeLines(): ReactElement | null {
   const { data } = useQuery(deliveryQueries.tunnels())
+  const { data: statuses } = useQuery(deliveryQueries.statuses())
   const now = useNow()
   if (data === undefined || data.length === 0) return null
   return (
@@ -19,11 +21,30 @@ export function RuntimeLines(): ReactElement | null {
         <li key={tunnel.id}>
           <StatusMark look={lookOfTunnel(tunnel)} beside />
           <span>
-            <bdi>{tunnel.runtime}</bdi> {describeTunnel(tunnel, now)}
+            <bdi>{tunnel.runtime}</bdi> {describeTunnel(tunnel, now)}{' '}
+            <Problems status={statuses?.find(({ runtime }) => runtime === tunnel.runtime)} />
           </span>
         </li>
       ))}
     </ul>
+  )
+}
+
+/** What is broken in a runtime: the worst in words, and how much more there is. */
+function Problems({ status }: { readonly status: RuntimeStatus | undefined }): ReactElement | null {
+  const [first, ...more] = status?.problems ?? []
+  if (status === undefined || first === undefined) return null
+  return (
+    <span className={styles['problem']}>
+      {/* The server writes commands between backticks. */}
+      {first.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}
+      {more.length > 0 && (
+        <>
+          {' '}
+          And {more.length} more: <code>{sh`windlass gitops status ${status.runtime}`}</code>
+        </>
+      )}
+    </span>
   )
 }
 

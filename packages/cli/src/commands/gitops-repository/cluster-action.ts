@@ -1,12 +1,16 @@
 /** `gitops cluster`: clusters that a GitOps runtime deploys to. */
 import { join } from 'node:path'
+import type { ApiClient } from '@windlass/client'
 import type { GitopsRuntimeCalls } from '@windlass/client/gitops-runtime'
 import { clusterNameOf } from '@windlass/gitops'
-import { fault } from '@windlass/kit/faults'
+import { defined } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit/faults'
 import { readKubeconfig, type ClusterAccess } from '@windlass/kube'
+import type { ManagedCluster, ReportedCluster } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
+import { paintStatus } from '../../format/style.ts'
 import { COMMIT_TIMEOUT, openRuntime, printChange } from './runtime-session.ts'
 
 interface Target {
@@ -18,19 +22,59 @@ interface Shown extends Target {
 
 /** Runs `gitops cluster list RUNTIME`. */
 export async function listClusters({ args, options, out, settings }: Invocation<Shown>): Promise<void> {
-  const { calls } = await openRuntime(settings, { runtime: args[0] ?? '', url: options.runtimeUrl })
-  const { items } = await calls.clusters()
+  const [runtime = ''] = args
+  const { client, calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
+  const [{ items: managed }, known] = await Promise.all([calls.clusters(), reportedClusters(client, runtime)])
+  const items = joinClusters(managed, known)
   if (options.output !== undefined) return printValue(out, items, options.output)
   if (items.length === 0) return out.note('No clusters found.')
-  const head = ['SERVER', 'NAME', 'CREDENTIALS', 'FILE'].map((cell) => out.stdout.style.dim(cell))
-  const rows = items.map(({ server, name, hasCredentials, file }) => [
+  const { style } = out.stdout
+  const head = ['SERVER', 'NAME', 'VERSION', 'STATUS', 'CREDENTIALS', 'FILE', 'MESSAGE'].map((cell) => style.dim(cell))
+  const rows = items.map(({ server, name, version, connection, isManaged, hasCredentials, file }) => [
     server ?? '',
     name,
-    hasCredentials ? 'yes' : 'missing',
-    file ?? 'missing',
+    version ?? '',
+    connection === undefined ? '' : paintStatus(style, connection.state === 'successful' ? 'success' : connection.state, connection.state),
+    hasCredentials ? 'yes' : isManaged ? 'missing' : '',
+    file ?? (isManaged ? 'missing' : ''),
+    connection?.message ?? '',
   ])
   for (const line of alignColumns([head, ...rows])) out.line(line)
   return undefined
+}
+
+type ClusterFacts = Partial<Pick<ReportedCluster, 'connection' | 'version' | 'applications'>>
+
+interface ListedCluster extends ManagedCluster, ClusterFacts {
+  /** False for a cluster that only Argo CD knows, such as its own. */
+  readonly isManaged: boolean
+}
+
+/** Returns the clusters as Argo CD last reached them; none of a server of an earlier version. */
+async function reportedClusters(client: ApiClient, runtime: string): Promise<readonly ReportedCluster[]> {
+  try {
+    return (await client.gitopsStatus.clusters({ query: { runtime } })).items
+  } catch (error) {
+    if (isFault(error, 'not-found', 'not-supported')) return []
+    throw error
+  }
+}
+
+/** Joins the clusters that the runtime manages with those that Argo CD knows. The cluster of the runtime itself comes first. */
+function joinClusters(managed: readonly ManagedCluster[], known: readonly ReportedCluster[]): ListedCluster[] {
+  const states = new Map(known.map((cluster) => [cluster.server, cluster]))
+  const joined = managed.map((cluster) => ({ ...cluster, isManaged: true, ...factsOf(states.get(cluster.server ?? '')) }))
+  const servers = new Set(managed.map(({ server }) => server))
+  const others = known
+    .filter(({ server }) => !servers.has(server))
+    .map((cluster) => ({ name: cluster.name, server: cluster.server, hasCredentials: false, isManaged: false, ...factsOf(cluster) }))
+  return [...others, ...joined]
+}
+
+function factsOf(cluster: ReportedCluster | undefined): ClusterFacts {
+  if (cluster === undefined) return {}
+  const { connection, version, applications } = cluster
+  return { connection, ...defined({ version, applications }) }
 }
 
 interface AddOptions extends Shown {

@@ -148,7 +148,7 @@ const gitSourceCommands = [
 
 const clusterCommands = [
   command('gitops cluster list', {
-    summary: 'List the managed clusters of a GitOps runtime',
+    summary: 'List the clusters of a GitOps runtime: those that it manages, and how Argo CD last reached them',
     arguments: runtime,
     options: { ...url, ...output },
     examples: ['windlass gitops cluster list prod'],

@@ -28,6 +28,15 @@ export const gitopsCommands = [
     examples: ['windlass gitops tokens delete prod 65f0c1d2a3b4c5d6e7f80912'],
     run: async (invocation) => (await import('./action.ts')).deleteToken(invocation),
   }),
+  command('gitops status', {
+    summary: 'Show what works and what is broken in a GitOps runtime, and what to do',
+    about:
+      'The app-proxy of the runtime checks its parts each 10 s: what is stored, the forge, Argo CD, the shared repository. The server adds when it last heard of the app-proxy, of the tunnel and of each reporter. A check of a part that is silent is unknown.',
+    arguments: runtime,
+    options: { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) },
+    examples: ['windlass gitops status prod'],
+    run: async (invocation) => (await import('./status.ts')).showStatus(invocation),
+  }),
   command('gitops disconnect', {
     summary: 'End the connection of a GitOps runtime; its client connects again a minute later',
     arguments: runtime,

@@ -59,14 +59,15 @@ export async function noteReporter(app: App, tx: Tx, followed: Followed): Promis
   const common = { runtime_id: runtimeId, account_id: app.accountId, shards }
   const seen_at = isBlind && before !== undefined ? before.seen_at : now
   const full_at = isComplete ? now : (before?.full_at ?? null)
-  await saveReporter(tx, { ...common, ...progress, shard, version, seen_at, full_at })
+  const sight = { heard_at: now, is_blind: isBlind ? 1 : 0 } as const
+  await saveReporter(tx, { ...common, ...progress, ...sight, shard, version, seen_at, full_at })
   // A part that never reports is silent since its existence is known.
   const heard = new Set([shard, ...known.map((row) => row.shard)])
   const unheard = Array.from({ length: shards }, (_, part) => part).filter((part) => !heard.has(part))
-  const empty = { version: '', full_state: '', full_chunk: 0, full_started_at: 0, full_at: null }
+  const empty = { version: '', full_state: '', full_chunk: 0, full_started_at: 0, full_at: null, heard_at: null } as const
   await insertReporters(
     tx,
-    unheard.map((part) => ({ ...common, ...empty, shard: part, seen_at: now })),
+    unheard.map((part) => ({ ...common, ...empty, is_blind: 0, shard: part, seen_at: now })),
   )
 }
 

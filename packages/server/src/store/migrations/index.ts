@@ -63,6 +63,7 @@ import { applications } from './082-applications.ts'
 import { releases } from './083-releases.ts'
 import { webhookAppProxy } from './085-webhook-app-proxy.ts'
 import { releaseTriggers } from './086-release-triggers.ts'
+import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -131,5 +132,6 @@ export const migrations: Record<string, Migration> = {
   '083-releases': releases,
   '085-webhook-app-proxy': webhookAppProxy,
   '086-release-triggers': releaseTriggers,
+  '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
 }

@@ -41,12 +41,14 @@ export async function listGitopsRuntimeNames(query: Query, accountId: string): P
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** Deletes a runtime with its tokens, its tunnel and its applications. */
+/** Deletes a runtime with its tokens, its tunnel, its applications and what else it has reported. */
 export async function deleteGitopsRuntime(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('gitops_token').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('tunnel').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_application').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_reporter').where('runtime_id', '=', id).execute()
+  await tx.query.deleteFrom('gitops_runtime_status').where('runtime_id', '=', id).execute()
+  await tx.query.deleteFrom('gitops_cluster').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_errand').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_runtime').where('id', '=', id).execute()
 }

@@ -1,5 +1,6 @@
 /** The tables of GitOps runtimes and their tunnels. `schema.ts` says what columns may contain. */
-import type { ApplicationHealth, ApplicationSync, DefinitionKind, ReleaseStatus } from '@windlass/protocol'
+import type { ApplicationHealth, ApplicationSync, ConnectionState, DefinitionKind, ReleaseStatus } from '@windlass/protocol'
+import type { Flag } from './flag.ts'
 
 export interface GitopsRuntimeRow {
   id: string
@@ -80,8 +81,38 @@ export interface GitopsReporterRow {
   full_started_at: number
   /** When the last full state was complete. */
   full_at: number | null
-  /** When the reporter was last heard; for a part that never reported, since when its existence is known. */
+  /** When the reporter last reported and could read everything; for a part that never reported, since when its existence is known. */
   seen_at: number
+  /** When the reporter last reported; null for a part that never did. */
+  heard_at: number | null
+  /** True if it could not read all of its namespaces then. */
+  is_blind: Flag
+}
+
+/** What the app-proxy of a runtime has said about the runtime. */
+export interface RuntimeStatusRow {
+  runtime_id: string
+  account_id: string
+  /** Of the app-proxy. */
+  version: string
+  /** JSON of `RuntimeReport`. */
+  report: string
+  seen_at: number
+}
+
+/** A cluster that the Argo CD of a runtime knows. */
+export interface ReportedClusterRow {
+  runtime_id: string
+  account_id: string
+  /** URL of the API server. */
+  server: string
+  name: string
+  connection: ConnectionState
+  /** JSON of `ClusterState`. */
+  facts: string
+  /** Id of the report that had it last. */
+  report: string
+  reported_at: number
 }
 
 /** The last connection of a runtime. */

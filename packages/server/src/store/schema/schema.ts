@@ -42,7 +42,9 @@ import type {
   GitopsTokenRow,
   ReleaseRow,
   ReleaseTriggerRow,
+  ReportedClusterRow,
   RuntimeCallRow,
+  RuntimeStatusRow,
   TunnelRow,
 } from './gitops-rows.ts'
 import type { AgentCheckRow, AgentJobRow, ContextCheckRow, DiskRow } from './disk-rows.ts'
@@ -130,6 +132,8 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   tunnel: TunnelRow
   gitops_application: ApplicationRow
   gitops_reporter: GitopsReporterRow
+  gitops_runtime_status: RuntimeStatusRow
+  gitops_cluster: ReportedClusterRow
   gitops_definition: DefinitionRow
   gitops_release: ReleaseRow
   gitops_errand: ErrandRow
