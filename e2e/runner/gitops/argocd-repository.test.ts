@@ -226,6 +226,7 @@ test('the status of a runtime names the part that is broken, and no other (O062,
 
   // The Secret of the runtime, key by key, and whole.
   const secret = { kind: 'Secret', namespace, name: TOKEN_SECRET } as const
+  // This run has made it.
   const data = (await cluster.kube.find(secret))?.['data'] as { token: string; encryptionIV: string }
   await cluster.kube.patch(secret, { data: { encryptionIV: null } })
   await untilBroken('encryptionIv failed', ...WELL)

@@ -236,7 +236,11 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     ? reportRuntime(
         {
           ...options,
-          ...{ client, applications, integrations, tokens, forges },
+          client,
+          applications,
+          integrations,
+          tokens,
+          forges,
           place: { runtime, namespace },
           runtimeToken: () => runtimeToken,
           signal: closing.signal,

@@ -104,11 +104,15 @@ test('a reporter that cannot read a namespace for minutes says so in every repor
   scene.change(2)
   await expect.poll(() => bodies.at(-1)).toMatchObject({ data: [{}], reporter: { isBlind: true } })
   const before = bodies.length
-  clock.advance(60_000)
-  await expect.poll(() => bodies.slice(before)).toMatchObject([{ data: [], reporter: { isBlind: true } }])
+  // The time may pass before the reporter has read the answer to its last report.
+  const alive = (): number => {
+    clock.advance(60_000)
+    return bodies.length
+  }
+  await expect.poll(alive).toBeGreaterThan(before)
   scene.change(3)
-  await expect.poll(() => bodies.slice(before + 1)).toMatchObject([{ data: [{}], reporter: { isBlind: true } }])
-  expect(bodies.slice(before).filter(({ fullState }) => fullState !== undefined)).toEqual([])
+  await expect.poll(() => bodies.slice(before).flatMap(({ data }) => data)).toHaveLength(1)
+  for (const { reporter: said, fullState } of bodies.slice(before)) expect([said.isBlind, fullState]).toEqual([true, undefined])
   state.isClosed = false
   await expect.poll(() => bodies.at(-1)?.fullState, { timeout: 20_000 }).toBeDefined()
   expect(reporter.status().isBlind).toBe(false)

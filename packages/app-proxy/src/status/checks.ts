@@ -22,7 +22,7 @@ export interface CheckOptions extends Omit<ForgeCheckOptions, 'runtime'> {
   readonly kube: Kube
   readonly applications: Pick<Applications, 'get'>
   readonly integrations: Integrations
-  readonly argo: ArgoServer | undefined
+  readonly argo?: ArgoServer | undefined
   readonly keys: StoredKeys
   readonly version: string
   readonly log: Logger

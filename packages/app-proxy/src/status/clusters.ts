@@ -9,7 +9,7 @@ import type { ClusterSecrets } from '../gitops/cluster-secrets.ts'
 export interface ClusterParts {
   readonly kube: Kube
   readonly secrets: Pick<ClusterSecrets, 'servers'>
-  readonly argo: ArgoServer | undefined
+  readonly argo?: ArgoServer | undefined
   readonly log: Logger
 }
 
@@ -23,5 +23,7 @@ export async function listClusterStates({ kube, secrets, argo, log }: ClusterPar
   // Argo CD does not say the version of a cluster that no application uses.
   const version = own.version ?? (await attempt(log, 'version of the cluster', () => kube.version()))
   const all = [{ ...own, ...(version !== undefined && { version }) }, ...named, ...known]
-  return [...new Map(all.toReversed().map((cluster) => [cluster.server, cluster])).values()].toReversed()
+  const found = new Map<string, ClusterState>()
+  for (const cluster of all) if (!found.has(cluster.server)) found.set(cluster.server, cluster)
+  return [...found.values()]
 }

@@ -60,7 +60,8 @@ function describe(status: RuntimeStatus, style: Style): string[] {
     ['Clusters:', clusters.failed === 0 ? String(clusters.count) : `${clusters.count}, ${clusters.failed} not reachable`],
   ]
   const rows = checks.map(({ name, status: result, description }) => [
-    NAMES[name],
+    // A newer server has further checks.
+    NAMES[name] ?? name,
     paintStatus(style, result === 'successful' ? 'success' : result, STATUSES[result]),
     description,
   ])
