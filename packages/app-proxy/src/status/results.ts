@@ -1,4 +1,5 @@
-/** Results of checks, within the limits of a report. */
+/** Results of checks, within the limits of a report. Messages of others can have URLs with logins, which stay here. */
+import { hideLogin } from '@windlass/kit'
 import type { CheckResult } from '@windlass/protocol'
 
 const MAX_TEXT = 1_000
@@ -16,5 +17,5 @@ export function unknown(description: string): CheckResult {
 }
 
 export function cut(text: string): string {
-  return text.slice(0, MAX_TEXT)
+  return hideLogin(text).slice(0, MAX_TEXT)
 }
