@@ -81,7 +81,10 @@ test('a managed cluster is taken by Argo CD: its application is synced with the 
   expect(await at.windlass(line)).toBe('cluster/staging-eu added\n')
   await at.until('prod', 'staging-eu', isSynced)
   // As Argo CD has reached it, with the version that the API server says.
-  const row = new RegExp(`^${at.second.access.server} +staging-eu +v?1\\.\\d+\\S* +successful +yes +runtimes/prod/staging-eu.yaml`, 'm')
+  const row = new RegExp(
+    `^${at.second.access.server} +staging-eu +v?1\\.\\d+\\S* +successful +yes +runtimes/prod/staging-eu.yaml`,
+    'm',
+  )
   await expect.poll(() => at.windlass('gitops cluster list prod'), patience).toMatch(row)
   expect((await at.admin.gitopsStatus.clusters({ query: { runtime: 'prod' } })).items[0]).toMatchObject({ name: 'in-cluster' })
 })
@@ -164,9 +167,12 @@ test('Argo CD installs the chart of the runtime, and another version of it is a 
   }
   const registryLogin = { type: 'helm', url: `${registry.domain}/charts`, enableOCI: 'true', insecureOCIForceHttp: 'true' }
   const labels = { 'argocd.argoproj.io/secret-type': 'repo-creds' }
-  await cluster.apply(
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'registry', namespace, labels }, stringData: registryLogin },
-  )
+  await cluster.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'registry', namespace, labels },
+    stringData: registryLogin,
+  })
   const colon = WINDLASS_IMAGE.lastIndexOf(':')
   const values = await helm.values({
     global: {
@@ -254,7 +260,9 @@ test('the status of a runtime names the part that is broken, and no other (O062,
   expect(revoked.status).toBe(204)
   await untilBroken('runtimeGitToken failed', ...WELL)
   expect((await admin.gitopsStatus.get('prod')).problems).toEqual([
-    expect.stringMatching(/does not accept the Git token of the runtime\. Register another one: `windlass gitops integration register prod default /),
+    expect.stringMatching(
+      /does not accept the Git token of the runtime\. Register another one: `windlass gitops integration register prod default /,
+    ),
   ])
   await writeFile(join(folder, 'git-token'), mira.token)
   await at.windlass(`gitops integration register prod --token-file ${join(folder, 'git-token')} --runtime-token`)

@@ -230,7 +230,8 @@ test('an uninstall removes the runtime from the server and then from the cluster
   await eventually('the pods are gone', async () =>
     (await kubectl('get', 'pods', '--output', 'name')) === '' ? true : undefined,
   )
-  const kinds = 'configmaps,secrets,services,deployments,statefulsets,networkpolicies,roles,rolebindings,serviceaccounts,jobs,replicasets'
+  const kinds =
+    'configmaps,secrets,services,deployments,statefulsets,networkpolicies,roles,rolebindings,serviceaccounts,jobs,replicasets'
   const left = (await kubectl('get', kinds, '--output', 'name')).split('\n')
   expect(left.toSorted()).toEqual(['configmap/kube-root-ca.crt', 'serviceaccount/default'])
   const again = await succeed(gitops('uninstall', '--yes'))

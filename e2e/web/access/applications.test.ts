@@ -81,7 +81,9 @@ test('the list changes live and is filtered by health, sync, project, runtime an
   // What the app-proxy of the runtime says about the runtime.
   await statusCalls(web.server.nobody.withToken(token)).status({
     version: '1.2.3',
-    checks: { gitSourceConfigured: { status: 'failed', description: 'There is no Git source.', hint: 'Run `windlass version`.' } },
+    checks: {
+      gitSourceConfigured: { status: 'failed', description: 'There is no Git source.', hint: 'Run `windlass version`.' },
+    },
     syncMode: 'helm',
     argoCd: { state: 'connected' },
   })

@@ -34,7 +34,11 @@ test('the state of 120 clusters is sent in chunks, without credentials, and metr
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: `cluster-${n}`, namespace: NAMESPACE, labels: { 'argocd.argoproj.io/secret-type': 'cluster' } },
-    data: { name: base64(`fake-${n}`), server: base64(`https://10.0.0.${n}`), config: base64('{"bearerToken":"secret-of-a-cluster"}') },
+    data: {
+      name: base64(`fake-${n}`),
+      server: base64(`https://10.0.0.${n}`),
+      config: base64('{"bearerToken":"secret-of-a-cluster"}'),
+    },
   })
   // 120 with the cluster of the runtime itself.
   for (let n = 1; n < 120; n += 1) scene.kube.objects.set(`secrets/cluster-${n}`, secretOf(n))
@@ -47,7 +51,8 @@ test('the state of 120 clusters is sent in chunks, without credentials, and metr
     return rounds
   }
   await expect.poll(sizes, PATIENCE).toContainEqual([50, 50, 20])
-  const list = async (): Promise<number> => (await server.admin.gitopsStatus.clusters({ query: { runtime: 'prod' } })).items.length
+  const list = async (): Promise<number> =>
+    (await server.admin.gitopsStatus.clusters({ query: { runtime: 'prod' } })).items.length
   await expect.poll(list, PATIENCE).toBe(120)
   expect(JSON.stringify(chunks)).not.toContain('secret-of-a-cluster')
   // Without Argo CD nothing is known about the connection.

@@ -51,7 +51,8 @@ export function openChecks(options: CheckOptions): Checks {
 
   async function checkGitSources(): Promise<CheckResult> {
     const names = await ofEntity('git-source')
-    if (names.length > 0) return ok(`Argo CD has ${names.length} Git ${names.length === 1 ? 'source' : 'sources'} of the runtime.`)
+    if (names.length > 0)
+      return ok(`Argo CD has ${names.length} Git ${names.length === 1 ? 'source' : 'sources'} of the runtime.`)
     return failed(
       'The runtime has no Git source, so no repository has its applications.',
       `Create one: \`windlass gitops git-source create ${runtime} NAME --git-src-repo URL\`.`,

@@ -14,7 +14,10 @@ export interface ClusterParts {
 }
 
 /** Lists them, with the cluster of the runtime itself first, which needs no Secret. */
-export async function listClusterStates({ kube, secrets, argo, log }: ClusterParts, signal: AbortSignal): Promise<ClusterState[]> {
+export async function listClusterStates(
+  { kube, secrets, argo, log }: ClusterParts,
+  signal: AbortSignal,
+): Promise<ClusterState[]> {
   const [servers, known] = await Promise.all([secrets.servers(), readArgoClusters(argo, signal)])
   const byServer = new Map(known.map((cluster) => [cluster.server, cluster]))
   const bare = (name: string, server: string): ClusterState => ({ name, server, connection: { state: 'unknown' } })

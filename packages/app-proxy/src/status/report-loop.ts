@@ -51,7 +51,9 @@ async function reportStatus(options: ReportOptions, reported: Reported): Promise
       reported.report = report
       const text = JSON.stringify(report)
       if (text === sent.text && clock.monotonic() - sent.at < APP_PROXY_ALIVE_MS - CHECK_MS) return
-      const isTaken = await send(log, () => statusCalls(client.withToken(runtimeToken())).status(report, { signal, timeoutMs: TIMEOUT_MS }))
+      const isTaken = await send(log, () =>
+        statusCalls(client.withToken(runtimeToken())).status(report, { signal, timeoutMs: TIMEOUT_MS }),
+      )
       if (!isTaken) notBefore = clock.monotonic() + OLD_SERVER_MS
       sent = { text, at: clock.monotonic() }
       if (isTaken) reported.statusAt = clock.now()
@@ -77,7 +79,9 @@ async function reportClusters(options: ReportOptions, reported: Reported): Promi
           ageMs: Math.round(clock.monotonic() - startedAt),
           clusters: all.slice(at, at + size),
         }
-        const isTaken = await send(log, () => statusCalls(client.withToken(runtimeToken())).clusters(chunk, { signal, timeoutMs: TIMEOUT_MS }))
+        const isTaken = await send(log, () =>
+          statusCalls(client.withToken(runtimeToken())).clusters(chunk, { signal, timeoutMs: TIMEOUT_MS }),
+        )
         if (!isTaken) {
           notBefore = clock.monotonic() + OLD_SERVER_MS
           return

@@ -56,14 +56,15 @@ function fromBase64(text: string): string {
   return Buffer.from(text, 'base64').toString('utf8').trim()
 }
 
-const RESTORE = 'Restore the Secret from a copy. Without one, install the runtime again; users register their Git tokens again then.'
+const RESTORE =
+  'Restore the Secret from a copy. Without one, install the runtime again; users register their Git tokens again then.'
 
 /** Checks that the token of the runtime is stored, and that the key that is made of it decrypts the Git tokens. */
 export async function checkKey({ used, stored, place }: StoredKeys, tokens: GitTokens): Promise<CheckResult> {
   const { token } = await stored()
-  if (token === undefined || parseToken(token) === undefined) return failed(`${place} does not have the token of the runtime.`, RESTORE)
-  if (token !== used().token)
-    return unknown(`${place} has another token than the app-proxy, which reads it within two minutes.`)
+  if (token === undefined || parseToken(token) === undefined)
+    return failed(`${place} does not have the token of the runtime.`, RESTORE)
+  if (token !== used().token) return unknown(`${place} has another token than the app-proxy, which reads it within two minutes.`)
   const { count, locked } = await tokens.count()
   if (locked === 0) return ok(`The key decrypts all Git tokens (${count}).`)
   return failed(
@@ -77,6 +78,7 @@ export async function checkRandomText({ used, stored, place }: StoredKeys): Prom
   const { randomText } = await stored()
   if (randomText === undefined || randomText === '')
     return failed(`${place} does not have encryptionIV, a part of the key of the Git tokens.`, RESTORE)
-  if (randomText === used().randomText.trim()) return ok('The random part of the key of the Git tokens is stored, and has not changed.')
+  if (randomText === used().randomText.trim())
+    return ok('The random part of the key of the Git tokens is stored, and has not changed.')
   return failed(`${place} has another encryptionIV than the one with which the Git tokens are encrypted.`, RESTORE)
 }

@@ -164,7 +164,8 @@ function Report(): ReactElement {
       action={
         <div className={layout['tight']}>
           <p>
-            The reporter of a runtime, which its chart installs, reports the applications of Argo CD. Without the chart it starts with:
+            The reporter of a runtime, which its chart installs, reports the applications of Argo CD. Without the chart it starts
+            with:
           </p>
           <Command text={`windlass gitops report --server-url ${location.origin} --token-file token --namespaces argocd`} />
           <p>The same list on the command line:</p>

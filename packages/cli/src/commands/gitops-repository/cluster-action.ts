@@ -34,7 +34,9 @@ export async function listClusters({ args, options, out, settings }: Invocation<
     server ?? '',
     name,
     version ?? '',
-    connection === undefined ? '' : paintStatus(style, connection.state === 'successful' ? 'success' : connection.state, connection.state),
+    connection === undefined
+      ? ''
+      : paintStatus(style, connection.state === 'successful' ? 'success' : connection.state, connection.state),
     hasCredentials ? 'yes' : isManaged ? 'missing' : '',
     file ?? (isManaged ? 'missing' : ''),
     connection?.message ?? '',
@@ -67,7 +69,13 @@ function joinClusters(managed: readonly ManagedCluster[], known: readonly Report
   const servers = new Set(managed.map(({ server }) => server))
   const others = known
     .filter(({ server }) => !servers.has(server))
-    .map((cluster) => ({ name: cluster.name, server: cluster.server, hasCredentials: false, isManaged: false, ...factsOf(cluster) }))
+    .map((cluster) => ({
+      name: cluster.name,
+      server: cluster.server,
+      hasCredentials: false,
+      isManaged: false,
+      ...factsOf(cluster),
+    }))
   return [...others, ...joined]
 }
 

@@ -19,7 +19,9 @@ const NAMES = {
   eventReporterArgoCDToken: 'token of Argo CD',
 } as const satisfies Readonly<Record<RuntimeCheckName, string>>
 
-const STATUSES = { successful: 'ok', failed: 'failed', unknown: 'unknown' } as const satisfies Readonly<Record<CheckStatus, string>>
+const STATUSES = { successful: 'ok', failed: 'failed', unknown: 'unknown' } as const satisfies Readonly<
+  Record<CheckStatus, string>
+>
 
 const MODES = {
   gitops: 'by Argo CD, from the shared repository',

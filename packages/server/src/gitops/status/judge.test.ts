@@ -23,7 +23,9 @@ const HEALTHY: RuntimeFacts = {
 
 const judge = (facts: Partial<RuntimeFacts>, now = NOW): RuntimeStatus => judgeRuntime({ ...HEALTHY, ...facts }, now)
 const statusesOf = ({ checks }: RuntimeStatus): string[] => checks.map(({ name, status }) => `${name} ${status}`)
-const reporterWith = (more: object): Partial<RuntimeFacts> => ({ reporters: HEALTHY.reporters.map((one) => ({ ...one, ...more })) })
+const reporterWith = (more: object): Partial<RuntimeFacts> => ({
+  reporters: HEALTHY.reporters.map((one) => ({ ...one, ...more })),
+})
 
 test('a runtime whose parts all work has no problem', () => {
   const status = judge({})
@@ -35,9 +37,7 @@ test('a silent app-proxy fails one check, and makes the others unknown', () => {
   const at = NOW + APP_PROXY_SILENT_MS
   expect(judge(reporterWith({ heardAt: at }), at).problems).toEqual([])
   const status = judge(reporterWith({ heardAt: at + 1 }), at + 1)
-  expect(statusesOf(status)).toEqual(
-    RUNTIME_CHECKS.map((name) => `${name} ${name === 'appProxyStarted' ? 'failed' : 'unknown'}`),
-  )
+  expect(statusesOf(status)).toEqual(RUNTIME_CHECKS.map((name) => `${name} ${name === 'appProxyStarted' ? 'failed' : 'unknown'}`))
   expect(status).toMatchObject({ syncMode: 'unknown', argoCd: { state: 'unknown' }, appProxy: { isSilent: true, heardAt: NOW } })
   expect(status.problems).toEqual([expect.stringMatching(/^The app-proxy has not reported since 2025-\S+\. Check its pod, /)])
 })

@@ -53,9 +53,7 @@ export function judgeRuntime(facts: RuntimeFacts, now: number): RuntimeStatus {
     syncMode: report?.syncMode ?? 'unknown',
     argoCd: report?.argoCd ?? { state: 'unknown' },
     appProxy:
-      appProxy === undefined
-        ? { isSilent: false }
-        : { version: appProxy.report.version, heardAt: appProxy.heardAt, isSilent },
+      appProxy === undefined ? { isSilent: false } : { version: appProxy.report.version, heardAt: appProxy.heardAt, isSilent },
     tunnel: { status: tunnel.status, ...(tunnel.seenAt !== undefined && { seenAt: tunnel.seenAt }) },
     reporters,
     clusters,
@@ -63,7 +61,11 @@ export function judgeRuntime(facts: RuntimeFacts, now: number): RuntimeStatus {
   }
 }
 
-function checkOf(name: RuntimeCheck['name'], { runtime, appProxy, hasSharedRepository }: RuntimeFacts, isSilent: boolean): CheckResult {
+function checkOf(
+  name: RuntimeCheck['name'],
+  { runtime, appProxy, hasSharedRepository }: RuntimeFacts,
+  isSilent: boolean,
+): CheckResult {
   if (appProxy === undefined) return NOT_STARTED
   const since = new Date(appProxy.heardAt).toISOString()
   if (name === 'appProxyStarted')
@@ -84,7 +86,9 @@ function checkOf(name: RuntimeCheck['name'], { runtime, appProxy, hasSharedRepos
   return appProxy.report.checks[name] ?? { status: 'unknown', description: 'The app-proxy does not know this check.' }
 }
 
-type Judged = Pick<RuntimeStatus, 'runtime' | 'checks' | 'reporters' | 'clusters'> & { readonly argoCd: RuntimeStatus['argoCd'] | undefined }
+type Judged = Pick<RuntimeStatus, 'runtime' | 'checks' | 'reporters' | 'clusters'> & {
+  readonly argoCd: RuntimeStatus['argoCd'] | undefined
+}
 
 const ARGO_CD_PROBLEMS = {
   'not-found': 'Argo CD does not answer.',
@@ -110,7 +114,8 @@ function problemsOf({ runtime, checks, reporters, argoCd, clusters }: Judged): s
 function problemOfReporter({ shard, shards, heardAt, completeAt, isBlind, isSilent }: ReporterHealth): string | undefined {
   const name = shards === 1 ? 'The event reporter' : `The event reporter ${shard} of ${shards}`
   if (heardAt === undefined) return isSilent ? `${name} has never reported: check its pod.` : undefined
-  if (isSilent) return `${name} has not reported since ${new Date(heardAt).toISOString()}: check its pod, and its way to this server.`
+  if (isSilent)
+    return `${name} has not reported since ${new Date(heardAt).toISOString()}: check its pod, and its way to this server.`
   if (!isBlind) return undefined
   const since = completeAt === undefined ? '' : ` since ${new Date(completeAt).toISOString()}`
   return `${name} cannot read all applications${since}: check that the cluster has Argo CD, and the role of the reporter.`

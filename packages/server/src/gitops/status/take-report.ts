@@ -28,7 +28,11 @@ export async function takeRuntimeReport(app: App, runtimeId: string, report: Run
 }
 
 /** Stores a chunk. After the last one of a report, clusters are gone that neither it nor a later one has. Throws like `takeRuntimeReport`. */
-export async function takeClusterReport(app: App, runtimeId: string, { id, isLast, ageMs, clusters }: ClusterReport): Promise<void> {
+export async function takeClusterReport(
+  app: App,
+  runtimeId: string,
+  { id, isLast, ageMs, clusters }: ClusterReport,
+): Promise<void> {
   await app.store.write(async (tx) => {
     if (!(await lockReportedRuntime(tx, runtimeId))) throw fault('unauthenticated')
     const now = app.clock.now()
