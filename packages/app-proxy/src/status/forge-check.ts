@@ -37,12 +37,13 @@ export function openForgeCheck({ runtime, tokens, forges, clock, forgeMs = FORGE
       const user = await findForgeUser(openForgeSession({ caller: forges, integration, login, signal }))
       return ok(`${url} accepts the Git token of the runtime, which is that of ${user.login}.`)
     } catch (error) {
-      if (!isFault(error)) throw error
-      if (!isFault(error, 'git-token-refused', 'forbidden')) return unknown(error.message)
-      return failed(
-        `${url} does not accept the Git token of the runtime.`,
-        `Register another one: \`windlass gitops integration register ${runtime} ${name} --token-file FILE --runtime-token\`.`,
-      )
+      if (isFault(error, 'git-token-refused', 'forbidden'))
+        return failed(
+          `${url} does not accept the Git token of the runtime.`,
+          `Register another one: \`windlass gitops integration register ${runtime} ${name} --token-file FILE --runtime-token\`.`,
+        )
+      if (isFault(error)) return unknown(error.message)
+      throw error
     }
   }
 
