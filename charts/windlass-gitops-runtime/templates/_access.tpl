@@ -60,6 +60,9 @@
 {{- range ternary (index .Values "internal-router").webhookNamespaces list $runtime.singleNamespace -}}
 {{- if ne . $.Release.Namespace }}{{ fail (printf "internal-router.webhookNamespaces has %s, but global.runtime.singleNamespace limits the runtime to %s: remove one of them" . $.Release.Namespace) }}{{ end -}}
 {{- end -}}
+{{- range ternary (default list (index .Values "event-reporters" "runtime-event-reporter" "namespaces")) list $runtime.singleNamespace -}}
+{{- if ne . $.Release.Namespace }}{{ fail (printf "event-reporters.runtime-event-reporter.namespaces has %s, but global.runtime.singleNamespace limits the runtime to %s: remove one of them" . $.Release.Namespace) }}{{ end -}}
+{{- end -}}
 {{- range $part := include "gitops.foreignParts" . | fromJsonArray }}
 {{- $value := get $.Values $part }}
 {{- if and (kindIs "map" $value) (eq (toString (get $value "enabled")) "true") }}{{ fail (printf "%s.enabled is true, but this chart does not install it: install it with its own chart, and remove the value" $part) }}{{ end -}}

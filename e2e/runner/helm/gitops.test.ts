@@ -243,7 +243,10 @@ test('reporters divide the applications of their namespaces, and values of other
   })
   expect(one(objects, 'StatefulSet')['spec']).toMatchObject({
     replicas: 3,
-    template: { metadata: { labels: { team: 'a' } } },
+    template: {
+      metadata: { labels: { team: 'a' } },
+      spec: { topologySpreadConstraints: [{ whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
   })
   const roles = objects.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'runtime-event-reporter')
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['argocd', 'cf-shop'])
@@ -347,6 +350,14 @@ test.each([
     why: 'webhooks of other namespaces in a runtime of one namespace',
     values: { ...runtime({ singleNamespace: true }), 'internal-router': { webhookNamespaces: ['codefresh', 'other'] } },
     says: 'global.runtime.singleNamespace limits the runtime to codefresh',
+  },
+  {
+    why: 'applications of other namespaces in a runtime of one namespace',
+    values: {
+      ...runtime({ singleNamespace: true }),
+      'event-reporters': { 'runtime-event-reporter': { namespaces: ['argocd'] } },
+    },
+    says: 'event-reporters.runtime-event-reporter.namespaces has argocd, but global.runtime.singleNamespace',
   },
   { why: 'an unknown key', values: { 'tunel-client': {} }, says: "additional properties 'tunel-client' not allowed" },
 ])('refuses $why (O002)', async ({ values, says }) => {

@@ -28,7 +28,32 @@ test('tokens of GitOps runtimes are created, listed and deleted, and their tunne
     argoCd: { state: 'not-found', message: 'Argo CD does not answer.' },
   })
   const status = await windlass(scene, ['gitops', 'status', 'prod'])
-  expect([status.code, status.text.replaceAll(/\b\d+s\b/g, 'AGE')]).toMatchInlineSnapshot()
+  expect([status.code, status.text.replaceAll(/\b\d+s\b/g, 'AGE')]).toMatchInlineSnapshot(`
+    [
+      0,
+      "Runtime:    prod
+    Tunnel:     offline
+    App-proxy:  1.2.3, last report AGE ago
+    Installed:  by Helm
+    Argo CD:    does not answer
+    Clusters:   0
+
+    CHECK                     STATUS   FOUND
+    app-proxy                 ok       The app-proxy 1.2.3 reports.
+    key of the Git tokens     unknown  The app-proxy does not know this check.
+    random part of the key    unknown  The app-proxy does not know this check.
+    default Git integration   failed   There is no Git integration.
+    Git token of the runtime  ok       https://git.test accepts it.
+    shared repository         failed   The account has not chosen a shared configuration repository.
+    Git source                unknown  The app-proxy does not know this check.
+    token of Argo CD          unknown  The app-proxy does not know this check.
+
+    There is no Git integration. Add one.
+    The account has not chosen a shared configuration repository. An admin chooses one: \`windlass gitops config set prod --shared-config-repo URL\`.
+    Argo CD does not answer.
+    ",
+    ]
+  `)
   expect((await windlass(scene, ['gitops', 'status', 'prod', '-o', 'yaml'])).text).toContain('state: not-found\n')
   expect((await windlass(scene, ['gitops', 'status', 'none'])).code).toBe(3)
   expect(await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).toEqual({ code: 0, text: `token/${id} deleted\n` })
