@@ -320,7 +320,7 @@ test('a runtime that is removed by accident comes back from the repository with 
   expect(await applications()).toEqual(['shop'])
   expect((await arrived('settings')).prod).toEqual(['settings'])
   const chart = ['--selector', `app.kubernetes.io/part-of=${CHART}`, '--output', 'name']
-  const kinds = 'deployments,services,serviceaccounts,roles,rolebindings,networkpolicies,configmaps'
+  const kinds = 'deployments,statefulsets,services,serviceaccounts,roles,rolebindings,networkpolicies,configmaps'
   expect(await cluster.kubectl('--namespace', namespace, 'get', kinds, ...chart)).toBe('')
   await cluster.kubectl('--namespace', namespace, 'delete', 'secrets', '--selector', 'windlass.io/managed-cluster')
   await at.reinstall('prod')

@@ -192,7 +192,7 @@ test('values are checked before an installation without changing anything', asyn
   const passed = await scene.windlass('gitops', 'validate-values', '--values', good, '--kube-namespace', NAMESPACE)
   expect([passed.code, passed.stderr]).toEqual([
     0,
-    '✓ chart: the values render 20 objects\n✓ server: the key "admin" may register GitOps runtimes\n✓ name: "prod" is free\n',
+    '✓ chart: the values render 25 objects\n✓ server: the key "admin" may register GitOps runtimes\n✓ name: "prod" is free\n',
   ])
   const bad = await scene.windlass('gitops', 'validate-values', '--values', good, '--set-value', 'global.runtime.name=Prod')
   expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('✘ chart: Helm could not render the release')])

@@ -60,6 +60,7 @@ export const KINDS = {
   PersistentVolumeClaim: core('persistentvolumeclaims'),
   Pod: core('pods'),
   PodDisruptionBudget: of('policy/v1', 'poddisruptionbudgets'),
+  PodMonitor: of('monitoring.coreos.com/v1', 'podmonitors'),
   ReplicaSet: of('apps/v1', 'replicasets'),
   ResourceQuota: core('resourcequotas'),
   Role: of('rbac.authorization.k8s.io/v1', 'roles'),

@@ -10,12 +10,14 @@ const RELEASE_ANNOTATION = 'meta.helm.sh/release-name'
 /** Pods first: what they need goes after them. */
 const KINDS: readonly Kind[] = [
   'Deployment',
+  'StatefulSet',
   'Job',
   'Ingress',
   'HTTPRoute',
   'Service',
   'NetworkPolicy',
   'PodDisruptionBudget',
+  'PodMonitor',
   'RoleBinding',
   'Role',
   'ServiceAccount',
