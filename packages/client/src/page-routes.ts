@@ -6,7 +6,6 @@ import * as links from './routes/links.ts'
 import * as notifications from './routes/notifications.ts'
 import * as pipelines from './routes/pipelines.ts'
 import * as runner from './routes/runner.ts'
-import * as triggers from './routes/triggers.ts'
 import * as users from './routes/users.ts'
 import * as views from './routes/views.ts'
 
@@ -18,7 +17,6 @@ export const PAGE_ROUTES = {
   ...notifications,
   ...pipelines,
   ...runner,
-  ...triggers,
   ...users,
   ...views,
 }

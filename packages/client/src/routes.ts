@@ -2,5 +2,6 @@
 import { PAGE_ROUTES } from './page-routes.ts'
 import * as gitops from './routes/gitops.ts'
 import * as products from './routes/products.ts'
+import * as triggers from './routes/triggers.ts'
 
-export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products }
+export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products, ...triggers }

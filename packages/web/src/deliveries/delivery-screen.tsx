@@ -13,7 +13,6 @@ import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { StatusLine } from '../parts/forms/status-line.tsx'
 import { When } from '../parts/when.tsx'
-import { client } from '../server/client.ts'
 import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useAway } from '../shell/away-bar.tsx'
@@ -21,6 +20,7 @@ import { Page } from '../shell/page.tsx'
 import { usePaletteActions } from '../shell/palette/palette-actions.ts'
 import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
+import { calls } from '../triggers/calls.ts'
 import { TestResult, useDeliveryTest } from '../triggers/test-result.tsx'
 import { senderOf } from './delivery-list.tsx'
 import { Ladders } from './ladder.tsx'
@@ -115,7 +115,7 @@ function Actions({ delivery, test }: ActionsProps): ReactElement {
   const away = useAway()
   const noStart = useOff('start-builds')
   const replay = useMutation({
-    mutationFn: () => client.deliveries.replay(delivery.id),
+    mutationFn: () => calls.deliveries.replay(delivery.id),
     onSuccess: ({ id }) => {
       void queryClient.invalidateQueries({ queryKey: ['deliveries'] })
       go(paths.deliveries(id))

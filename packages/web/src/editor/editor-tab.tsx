@@ -15,9 +15,9 @@ import { RunForm } from '../pipelines/run-form.tsx'
 import { toInput } from '../pipelines/pipeline-input.ts'
 import { savePipeline } from '../pipelines/save-pipeline.ts'
 import { client } from '../server/client.ts'
-import { queries } from '../server/queries.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { useOff } from '../shell/use-off.ts'
+import { triggerQueries } from '../triggers/queries.ts'
 import { paths } from '../url/paths.ts'
 import { useParam } from '../url/search.ts'
 import { Conflict } from './conflict.tsx'
@@ -42,7 +42,7 @@ export function EditorTab({ pipeline }: { readonly pipeline: Pipeline }): ReactE
   const [isRunOpen, setIsRunOpen] = useState(false)
   const [branch, setBranch] = useState('')
   const [trigger, setTrigger] = useState('')
-  const { data: triggers } = useQuery(queries.triggers(name))
+  const { data: triggers } = useQuery(triggerQueries.git(name))
   const isDirty = text !== base.document
   useEffect(() => {
     keepDraft(name, isDirty ? { revision: base.revision, text } : undefined)

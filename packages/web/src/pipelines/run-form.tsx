@@ -15,6 +15,7 @@ import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
+import { triggerQueries } from '../triggers/queries.ts'
 import { paths } from '../url/paths.ts'
 import { RunSettings } from './run-settings.tsx'
 import { RunVariables, type KnownVariable } from './run-variables.tsx'
@@ -51,7 +52,7 @@ export function RunForm({ pipeline, draft, first, onChange }: RunFormProps): Rea
   const state = useSession()
   const away = useAway()
   const [values, setValues] = useState<RunValues>({ ...NO_VALUES, ...first })
-  const { data: triggers } = useQuery(queries.triggers(pipeline.name))
+  const { data: triggers } = useQuery(triggerQueries.git(pipeline.name))
   // Most pipelines build a branch. The address can name none.
   const { data: branches } = useQuery({ ...queries.branches(pipeline.name), enabled: first?.branch === undefined })
   const [isTouched, setIsTouched] = useState(false)

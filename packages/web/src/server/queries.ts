@@ -123,17 +123,11 @@ export const queries = {
     }),
   pipeline: (name: string) =>
     queryOptions({ queryKey: ['pipeline', name], queryFn: ({ signal }) => client.pipelines.get(name, { signal }) }),
-  /** The triggers of a pipeline by git events. */
   /** Branches that builds of a pipeline or events for it had, the latest first. */
   branches: (pipeline: string) =>
     queryOptions({
       queryKey: ['branches', pipeline],
       queryFn: ({ signal }) => client.pipelines.branches(pipeline, { signal, query: {} }),
-    }),
-  triggers: (pipeline: string) =>
-    queryOptions({
-      queryKey: ['pipeline', pipeline, 'triggers'],
-      queryFn: ({ signal }) => client.triggers.list({ signal, query: { pipeline, limit: 500 } }),
     }),
   approvals: (state: 'open' | 'decided') =>
     infiniteQueryOptions({

@@ -11,7 +11,7 @@ import { Field, TextArea } from '../parts/forms/field.tsx'
 import layout from '../parts/layout.module.css'
 import { Problem } from '../parts/problem.tsx'
 import { sh } from '../parts/shell.ts'
-import { client } from '../server/client.ts'
+import { calls } from './calls.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { triggerQueries } from './queries.ts'
 import { testInputOf, TestResult } from './test-result.tsx'
@@ -42,12 +42,12 @@ export function TestDialog({ pipeline, repo, onClose }: TestDialogProps): ReactE
   const [delivery, setDelivery] = useState('')
   const [call, setCall] = useState<Call>({ forge: 'github', event: 'push', body: '' })
   const away = useAway()
-  const trial = useMutation({ mutationFn: async () => client.triggers.test(await readInput()) })
+  const trial = useMutation({ mutationFn: async () => calls.triggers.test(await readInput()) })
 
   async function readInput(): Promise<TriggerTestInput> {
     if (source === 'typed') return toTestInput(typed, pipeline)
     if (source === 'body') return toInput(call, pipeline)
-    const input = testInputOf(await client.deliveries.get(delivery))
+    const input = testInputOf(await calls.deliveries.get(delivery))
     if (input === undefined) throw new Error('The delivery has no stored body.')
     return { ...input, pipeline }
   }

@@ -5,7 +5,7 @@ import { NO_BUILD_REASONS, type Delivery, type TriggerTest, type TriggerTestInpu
 import type { ReactElement } from 'react'
 import { Ladders } from '../deliveries/ladder.tsx'
 import layout from '../parts/layout.module.css'
-import { client } from '../server/client.ts'
+import { calls } from './calls.ts'
 
 /** Returns the event of a delivery as input of a test; undefined if its body is not stored, or if it is the end of a build. */
 export function testInputOf({ forge, registry, event, body }: Delivery): TriggerTestInput | undefined {
@@ -30,7 +30,7 @@ export interface TriggerTrial {
 /** Tests the event of a delivery against the triggers as they are now. */
 export function useDeliveryTest(delivery: Delivery): TriggerTrial {
   const input = testInputOf(delivery)
-  const trial = useMutation({ mutationFn: (given: TriggerTestInput) => client.triggers.test(given) })
+  const trial = useMutation({ mutationFn: (given: TriggerTestInput) => calls.triggers.test(given) })
   return {
     result: trial.data,
     error: trial.error,

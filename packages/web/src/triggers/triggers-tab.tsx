@@ -11,7 +11,6 @@ import layout from '../parts/layout.module.css'
 import { Loading } from '../parts/loading.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { sh } from '../parts/shell.ts'
-import { queries } from '../server/queries.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
 import { usePaletteActions } from '../shell/palette/palette-actions.ts'
@@ -27,7 +26,7 @@ import { WebhookAddresses } from './webhook-addresses.tsx'
 
 /** The tab. Its address keeps which form is open: `?new=git`, `?edit=ID` or `?test=1`. */
 export function TriggersTab({ pipeline: { name: pipeline } }: { readonly pipeline: Pipeline }): ReactElement {
-  const git = useQuery(queries.triggers(pipeline))
+  const git = useQuery(triggerQueries.git(pipeline))
   const cron = useQuery(triggerQueries.cron(pipeline))
   const event = useQuery(triggerQueries.event(pipeline))
   const failed = [git, cron, event].find(({ data, error }) => data === undefined && error !== null)

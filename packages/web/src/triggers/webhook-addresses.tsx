@@ -12,7 +12,7 @@ import { Problem } from '../parts/problem.tsx'
 import { sh } from '../parts/shell.ts'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Table } from '../parts/table.tsx'
-import { client } from '../server/client.ts'
+import { calls } from './calls.ts'
 import { queryClient } from '../server/query-client.ts'
 import { useSession, whyNot } from '../server/session.ts'
 import { useAway } from '../shell/away-bar.tsx'
@@ -99,7 +99,7 @@ function NewWebhook({ repo: first = '', onDone }: NewWebhookProps): ReactElement
   const [repo, setRepo] = useState(first)
   const make = useMutation({
     mutationFn: () =>
-      client.webhooks.create({
+      calls.webhooks.create({
         name: name.trim(),
         forge: FORGES.find((one) => one === forge) ?? 'github',
         ...(repo.trim() !== '' && { repo: repo.trim() }),
