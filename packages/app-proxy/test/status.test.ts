@@ -101,8 +101,13 @@ test('the app-proxy of a Runner reports nothing', async () => {
   await using server = await openHttpScene()
   const { token: runtimeToken } = await server.admin.gitopsRuntimes.createToken('prod')
   const control = { url: server.server.url, accountId: server.server.app.accountId, runtimeToken }
-  await using scene = await openScene(control, { servesGitops: false, reporting: { checks: 20, clusters: 20, forges: 20 } })
+  const metricsPort = await freePort()
+  const reporting = { checks: 20, clusters: 20, forges: 20 }
+  await using scene = await openScene(control, { servesGitops: false, reporting, metricsPort })
   // Some rounds of the checks that it does not make.
   for (let n = 0; n < 5; n += 1) await scene.call('GET', '/version', { token: server.adminToken })
   expect((await server.admin.gitopsStatus.get('prod')).appProxy).toEqual({ isSilent: false })
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  expect(text).toMatch(/^windlass_app_proxy_calls_total\{outcome="2xx"\} 5$/m)
+  expect(text).not.toContain('windlass_app_proxy_reported_seconds')
 })
