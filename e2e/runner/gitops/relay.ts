@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 export interface Relay extends AsyncDisposable {
+  /** Has the path of the server. */
   readonly url: string
   /** Refuses connections, and ends those that are open. */
   close(): Promise<void>
@@ -43,5 +44,6 @@ export async function openRelay(target: URL): Promise<Relay> {
   }
 
   await open()
-  return { url: `http://127.0.0.1:${port}`, open, close, [Symbol.asyncDispose]: close }
+  const path = target.pathname.replace(/\/$/, '')
+  return { url: `http://127.0.0.1:${port}${path}`, open, close, [Symbol.asyncDispose]: close }
 }
