@@ -1,0 +1,6 @@
+export { openGraphql, schemaText, type Graphql, type GraphqlAnswer, type GraphqlOptions } from './engine.ts'
+export { field, refuseArguments, type Field, type Fields } from './field.ts'
+export { GraphqlRequest, MAX_GRAPHQL_BYTES } from './limits.ts'
+export { toShownProvider } from './providers.ts'
+export { MAX_SLICE, Pagination, toSlice, type Slice } from './slices.ts'
+export { toPlatformStatus } from './statuses.ts'
