@@ -21,6 +21,7 @@ import { REPORTER_ROUTES } from './reporter.ts'
 /** Routes of the server that the client does not have, and why. */
 const OTHERS: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /^\/(api|nomios)\//, why: 'the API of Codefresh, which its own clients call' },
+  { path: /^\/2\.0\/api\/graphql$/, why: 'called by public clients' },
   { path: /^\/(healthz|readyz)$/, why: 'probes of Kubernetes' },
   { path: /^\/metrics$/, why: 'read by Prometheus' },
   { path: /^\/badges\//, why: 'images of pages of others' },

@@ -314,11 +314,11 @@ export const faults = {
   'runtime-token-invalid': {
     status: 403,
     text: 'The token of the GitOps runtime is not valid.',
-    hint: 'Create one with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
+    hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and replace the Secret of the runtime.',
   },
   'control-plane-unreachable': {
     status: 503,
-    text: 'The GitOps runtime cannot reach its control plane, which knows the rights of users.',
+    text: 'The GitOps runtime cannot reach its control plane.',
     hint: 'Retry. If the error persists, check the network from the runtime to the server.',
     retry: true,
   },

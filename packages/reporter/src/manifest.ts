@@ -60,6 +60,7 @@ const APPLICATION: Shape = {
       operation: { initiatedBy: { username: true } },
       syncResult: { revision: true, revisions: [true], resources: failedResults },
     },
+    history: [{ id: true, revision: true, revisions: [true], deployedAt: true, initiatedBy: { username: true } }],
     resources: [
       {
         group: true,

@@ -5,8 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { appProxyCalls } from '@windlass/client/app-proxy'
 import type { ApiClient } from '@windlass/client'
+import { defined } from '@windlass/kit/defined'
 import { fault, isFault, type Fault } from '@windlass/kit/faults'
-import type { GitopsAccess } from '@windlass/protocol'
+import { parseBaseUrl, type GitopsAccess, type GitopsTokenInput } from '@windlass/protocol'
 import { orUndefined } from '../session/session.ts'
 import { foreignToken, isOwnToken, type StoredToken, type TokenStore } from './token-secret.ts'
 
@@ -21,8 +22,16 @@ export interface Registration {
   readonly needsTunnel: boolean
   /** True to take over an existing runtime that is offline, and to replace a token of another installation. */
   readonly recover: boolean
+  /** What the server learns of a GitOps runtime with a new token, so that it tells callers where the runtime is. Default: nothing. */
+  readonly place?: RuntimePlace | undefined
   /** Expected account; not checked if absent. */
   readonly accountId?: string | undefined
+}
+
+export interface RuntimePlace {
+  readonly namespace: string
+  /** URL that the values name; undefined for a tunnel. */
+  readonly url: string | undefined
 }
 
 export interface Registered {
@@ -66,7 +75,7 @@ async function register(registration: Registration): Promise<Registered | undefi
   if (kept !== undefined) return kept
   const before = await orUndefined(client.tunnels.get(runtime))
   if (before !== undefined && (before.status !== 'offline' || !recover)) throw nameInUse(runtime, before.status)
-  const created = await client.gitopsRuntimes.createToken(runtime)
+  const created = await client.gitopsRuntimes.createToken(runtime, toTokenInput(registration.place))
   try {
     const { accountId } = requireAccess(await accessWith(client, runtime, created.token), runtime)
     requireFacts(registration, accountId, created.url)
@@ -86,6 +95,13 @@ async function register(registration: Registration): Promise<Registered | undefi
 async function undo({ client, runtime }: Registration, tokenId: string, isNew: boolean): Promise<void> {
   await client.gitopsRuntimes.deleteToken(runtime, tokenId)
   if (isNew && (await client.gitopsRuntimes.tokens(runtime)).items.length === 0) await client.gitopsRuntimes.delete(runtime)
+}
+
+function toTokenInput(place: RuntimePlace | undefined): GitopsTokenInput {
+  if (place === undefined) return {}
+  const { namespace, url } = place
+  const installation = { namespace, accessMode: url === undefined ? 'TUNNEL' : 'INGRESS' } as const
+  return { installation: { ...installation, ...defined({ ingressUrl: url && parseBaseUrl(url) }) } }
 }
 
 /** Returns the runtime of a stored token that the server accepts; undefined for another one. */

@@ -7,12 +7,15 @@ import {
   ContainerLog,
   ContainerLogQuery,
   EventQuery,
+  GitopsRuntime,
   GitopsSettings,
   GitopsSettingsInput,
   GitopsToken,
   GitopsTokenCreated,
+  GitopsTokenInput,
   page,
   RefreshInput,
+  ReportedDeployment,
   ResourceDifference,
   ReportedCluster,
   ReportedClusterQuery,
@@ -22,6 +25,7 @@ import {
   RollbackInput,
   RuntimeApplicationDetails,
   RuntimeStatus,
+  RuntimeErrorsInput,
   SyncInput,
   Tunnel,
 } from '@windlass/protocol'
@@ -36,11 +40,20 @@ export const tunnels = {
 }
 
 export const gitopsRuntimes = {
+  /** Lists all runtimes by name. */
+  list: route('GET', '/v1/gitops-runtimes', { answer: page(GitopsRuntime) }),
+  get: route('GET', '/v1/gitops-runtimes/{runtime}', { answer: GitopsRuntime }),
+  /** Replaces the errors of the installation of a runtime. */
+  putErrors: route('PUT', '/v1/gitops-runtimes/{runtime}/errors', { body: RuntimeErrorsInput, answer: GitopsRuntime }),
   /** Deletes a runtime with its tokens, and ends its connection. */
   delete: route('DELETE', '/v1/gitops-runtimes/{runtime}', { answer: 'nothing' }),
   tokens: route('GET', '/v1/gitops-runtimes/{runtime}/tokens', { answer: page(GitopsToken) }),
   /** Creates a token, and the runtime if it does not exist. */
-  createToken: route('POST', '/v1/gitops-runtimes/{runtime}/tokens', { answer: GitopsTokenCreated, isKeyed: true }),
+  createToken: route('POST', '/v1/gitops-runtimes/{runtime}/tokens', {
+    body: GitopsTokenInput,
+    answer: GitopsTokenCreated,
+    isKeyed: true,
+  }),
   /** Deletes a token. A connection that uses it ends. */
   deleteToken: route('DELETE', '/v1/gitops-runtimes/{runtime}/tokens/{id}', { answer: 'nothing' }),
 }
@@ -66,6 +79,8 @@ export const applications = {
   list: route('GET', '/v1/applications', { query: ApplicationQuery, answer: page(Application) }),
   /** Shows an application by its id, or by RUNTIME/NAMESPACE/NAME. */
   get: route('GET', '/v1/applications/{id}', { answer: ApplicationDetails }),
+  /** Lists the last deployments of an application with their health, newest first. */
+  deployments: route('GET', '/v1/applications/{id}/deployments', { answer: page(ReportedDeployment) }),
   /** Shows an application as its runtime has it now. The runtime must be connected, as for the routes that follow. */
   live: route('GET', '/v1/applications/{id}/live', { answer: RuntimeApplicationDetails }),
   tree: route('GET', '/v1/applications/{id}/tree', { answer: page(ResourceNode) }),

@@ -113,6 +113,19 @@ export const ApplicationDetails = Application.extend({
 })
 export type ApplicationDetails = z.infer<typeof ApplicationDetails>
 
+/** A deployment of an application, as its runtime has reported it. */
+export const ReportedDeployment = z.object({
+  /** Of the history of Argo CD, to which a rollback can return. */
+  id: z.int().nonnegative(),
+  revisions: z.array(z.string()),
+  at: Time.optional(),
+  /** Who synced; absent if Argo CD did. */
+  by: z.string().optional(),
+  /** The last health while it was deployed, without those of syncs that ran or failed. */
+  health: z.enum(APPLICATION_HEALTHS),
+})
+export type ReportedDeployment = z.infer<typeof ReportedDeployment>
+
 export const APPLICATION_SORTS = ['name', 'health', 'changed'] as const
 export type ApplicationSort = (typeof APPLICATION_SORTS)[number]
 

@@ -3,19 +3,27 @@
  * the server only knows which repository it is (docs/development/adr/0129-gitops-repository.md).
  */
 import { z } from 'zod'
-import { Time } from '../base.ts'
+import { HttpUrl, Time } from '../base.ts'
+import { GIT_PROVIDERS } from './gitops.ts'
 import { RepositoryUrl } from './repository-url.ts'
 
 /** The settings of an account for GitOps. */
 export const GitopsSettings = z.object({
   /** The shared configuration repository; absent until the first runtime has chosen one. */
   sharedRepository: z.string().optional(),
+  /** The forge of the repository and the URL of its API, as public clients name them. */
+  gitProvider: z.enum(GIT_PROVIDERS).optional(),
+  gitApiUrl: z.string().optional(),
   changedBy: z.string().optional(),
   changedAt: Time.optional(),
 })
 export type GitopsSettings = z.infer<typeof GitopsSettings>
 
-export const GitopsSettingsInput = z.strictObject({ sharedRepository: RepositoryUrl })
+export const GitopsSettingsInput = z.strictObject({
+  sharedRepository: RepositoryUrl,
+  gitProvider: z.enum(GIT_PROVIDERS).optional(),
+  gitApiUrl: HttpUrl.optional(),
+})
 
 /** The subject and body of a commit. */
 export const CommitMessage = z

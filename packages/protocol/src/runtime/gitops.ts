@@ -14,6 +14,9 @@ export const GitopsRuntimeName = z
     'must have at most 38 lower-case letters, digits and -, and begin and end with a letter or digit',
   )
 
+/** Forges as public clients of GitOps runtimes name them. */
+export const GIT_PROVIDERS = ['BITBUCKET', 'BITBUCKET_SERVER', 'GERRIT', 'GITEA', 'GITHUB', 'GITLAB'] as const
+
 /** A token of a runtime. Its secret is shown once. */
 export const GitopsToken = z.object({
   id: Id,

@@ -1,6 +1,6 @@
 /** GitOps runtimes and their tokens. A runtime exists from its first token until it is deleted. */
 import { defined, fault, newId, newToken, parseToken, tokenMatches } from '@windlass/kit'
-import type { GitopsToken, GitopsTokenCreated } from '@windlass/protocol'
+import type { GitopsToken, GitopsTokenCreated, GitopsTokenInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { noteSubject } from '../audit/call.ts'
 import { lockAccount } from '../store/account/accounts.ts'
@@ -14,6 +14,7 @@ import {
   insertGitopsToken,
   listGitopsTokens,
   lockGitopsRuntime,
+  updateGitopsRuntime,
   type NamedToken,
 } from '../store/runtimes/gitops.ts'
 import type { GitopsRuntimeRow, GitopsTokenRow } from '../store/schema/schema.ts'
@@ -36,20 +37,34 @@ export function prefixOf(app: Pick<App, 'accountId'>, runtime: string): string {
   return `${app.accountId}-${runtime}`
 }
 
+export interface NewToken extends GitopsTokenInput {
+  readonly runtime: string
+  readonly by: string
+}
+
 /**
  * Creates a token, which cannot be read again, and the runtime if it does not exist. `within` runs in the same transaction. Throws `conflict` if there are too many
- * of either.
+ * of either, and for a runtime that must be new and exists.
  */
 export async function createGitopsToken(
   app: App,
-  { runtime: name, by }: { readonly runtime: string; readonly by: string },
+  { runtime: name, by, installation, isNew }: NewToken,
   within?: Within<GitopsTokenCreated>,
 ): Promise<GitopsTokenCreated> {
   return app.store.write(async (tx) => {
     // Two calls for a new runtime would both insert it.
     await lockAccount(tx, app.accountId)
     const now = app.clock.now()
-    const runtime = (await lockGitopsRuntime(tx, app.accountId, name)) ?? (await addRuntime(app, tx, { name, by }))
+    const found = await lockGitopsRuntime(tx, app.accountId, name)
+    if (found !== undefined && isNew === true)
+      throw fault('conflict', {
+        message: `The GitOps runtime "${name}" exists already.`,
+        hint: 'Use another name, or delete it first with `windlass gitops delete RUNTIME`.',
+      })
+    const runtime = found ?? (await addRuntime(app, tx, { name, by }))
+    // A new installation also ends the errors of the one before it.
+    if (installation !== undefined)
+      await updateGitopsRuntime(tx, runtime.id, { installation: JSON.stringify(installation), errors: '[]' })
     const token = newToken(now)
     const row: GitopsTokenRow = {
       id: token.id,
@@ -87,7 +102,15 @@ async function addRuntime(
       hint: 'Delete those that are not used: `windlass gitops delete RUNTIME`.',
     })
   const now = app.clock.now()
-  const row = { id: newId(now), account_id: app.accountId, name, created_by: by, created_at: now }
+  const row = {
+    id: newId(now),
+    account_id: app.accountId,
+    name,
+    installation: '{}',
+    errors: '[]',
+    created_by: by,
+    created_at: now,
+  }
   await insertGitopsRuntime(tx, row)
   return row
 }

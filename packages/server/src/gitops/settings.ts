@@ -1,6 +1,7 @@
 /** The settings of an account for GitOps: which repository its GitOps runtimes share. The app-proxy of a runtime has checked it before it is chosen. */
-import { fault } from '@windlass/kit'
-import { GitopsSettings } from '@windlass/protocol'
+import { defined, fault } from '@windlass/kit'
+import { GitopsSettings, type GitopsSettingsInput } from '@windlass/protocol'
+import type { z } from 'zod'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
 import { lockAccount } from '../store/account/accounts.ts'
@@ -14,25 +15,27 @@ export async function readGitopsSettings(query: Query, accountId: string): Promi
   return GitopsSettings.parse(JSON.parse((await findMeta(query, keyOf(accountId))) ?? '{}'))
 }
 
-interface Choice {
-  readonly sharedRepository: string
+/** The fields of its forge are kept if they are undefined. */
+interface Choice extends z.output<typeof GitopsSettingsInput> {
   /** Who chooses it. */
   readonly by: string
 }
 
 /** Stores the shared repository. The first choice counts for all runtimes. Throws `conflict` if the account has another repository. */
-export async function chooseSharedRepository(app: App, { sharedRepository, by }: Choice): Promise<GitopsSettings> {
+export async function chooseSharedRepository(app: App, { sharedRepository, by, ...forge }: Choice): Promise<GitopsSettings> {
   return app.store.write(async (tx) => {
     // Two runtimes that choose at once would both be the first.
     await lockAccount(tx, app.accountId)
     const before = await readGitopsSettings(tx.query, app.accountId)
-    if (before.sharedRepository === sharedRepository) return before
-    if (before.sharedRepository !== undefined)
+    const named = { ...before, ...defined(forge) }
+    const isSame = before.gitProvider === named.gitProvider && before.gitApiUrl === named.gitApiUrl
+    if (before.sharedRepository === sharedRepository && isSame) return before
+    if (before.sharedRepository !== undefined && before.sharedRepository !== sharedRepository)
       throw fault('conflict', {
         message: `The account has another shared configuration repository: ${before.sharedRepository}.`,
         hint: 'Use this one, or forget it first with `windlass gitops config reset`.',
       })
-    const settings: GitopsSettings = { sharedRepository, changedBy: by, changedAt: app.clock.now() }
+    const settings: GitopsSettings = { ...named, sharedRepository, changedBy: by, changedAt: app.clock.now() }
     await putMeta(tx, keyOf(app.accountId), JSON.stringify(settings))
     noteDetail(`shared repository ${sharedRepository}`)
     return settings

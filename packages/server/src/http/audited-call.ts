@@ -8,7 +8,11 @@ import { shownUrl } from './shown-url.ts'
 const MAX_AUDITED = 300
 
 /** Returns the call for the audit log; undefined for calls that change nothing, and for those of agents and engines, whose reports are events of builds. */
-export function auditedCall({ method, path, spec }: Route, request: FastifyRequest, actor: Actor): AuditedCall | undefined {
+export function auditedCall(
+  { method, path, spec }: Route,
+  request: Pick<FastifyRequest, 'url' | 'ip' | 'headers' | 'id'>,
+  actor: Actor,
+): AuditedCall | undefined {
   const isUsers = isForUsers(spec.allow) || spec.allow === 'public'
   const isRead = method === 'GET' && spec.hasEffect !== true
   if (isRead || spec.unaudited !== undefined || !isUsers) return undefined

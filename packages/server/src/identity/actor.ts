@@ -91,7 +91,7 @@ export function nameOf(actor: Actor): string {
 
 /**
  * The permission that a route requires. `public`: none. A right: a role that has it. `signed-in`: any user or key. `runtime-caller`: the same, also with a pass
- * (`keys/runtime-pass.ts`). `runner`: an admin or an agent. The others:
+ * (`keys/runtime-pass.ts`). `graphql-caller`: any user or key, or a GitOps runtime; the fields check the rest. `runner`: an admin or an agent. The others:
  * exactly that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
  */
 export type Permission =
@@ -99,6 +99,7 @@ export type Permission =
   | 'public'
   | 'signed-in'
   | 'runtime-caller'
+  | 'graphql-caller'
   | 'runner'
   | 'agent'
   | 'gitops-runtime'
@@ -111,9 +112,11 @@ export function isRight(permission: Permission): permission is Right {
   return Object.hasOwn(RIGHTS, permission)
 }
 
+const FOR_USERS: ReadonlySet<Permission> = new Set(['signed-in', 'runtime-caller', 'graphql-caller', 'runner'])
+
 /** Returns true if users and their keys can have the permission. */
 export function isForUsers(permission: Permission): boolean {
-  return permission === 'signed-in' || permission === 'runtime-caller' || permission === 'runner' || isRight(permission)
+  return FOR_USERS.has(permission) || isRight(permission)
 }
 
 /** Returns true if the actor may call a route with this permission for every resource. A role in a project or for a pipeline does not count, see `mayActSomewhere`. */
@@ -125,6 +128,8 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
     case 'signed-in':
     case 'runtime-caller':
       return actor.kind === 'key'
+    case 'graphql-caller':
+      return actor.kind === 'key' || actor.kind === 'gitops-runtime'
     case 'runner':
       return actor.kind === 'agent' || isAllowed(actor, 'manage-runners')
     case 'agent':

@@ -44,6 +44,7 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
       server,
       needsTunnel: config.TUNNEL,
       recover: config.RECOVER,
+      place: { namespace: kube.namespace, url: config.TUNNEL ? undefined : config.URL },
       accountId: config.ACCOUNT_ID,
     }),
   )

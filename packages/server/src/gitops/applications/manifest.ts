@@ -10,6 +10,8 @@ const MAX_LINE = 500
 const MAX_MESSAGE = 2_000
 /** Maximum number of entries of lists that are stored. */
 const MAX_LIST = 100
+/** Deployments of an application that are read. */
+const MAX_HISTORY = 10
 /** Objects of an application that are read. Our reporter sends no more. */
 const MAX_OBJECTS = 5_000
 
@@ -32,6 +34,14 @@ const list = <T extends z.ZodType>(item: T, longest = MAX_LIST) =>
     .custom<readonly unknown[]>((items) => Array.isArray(items), { error: 'must be a list' })
     .nullish()
     .transform((items) => (items ?? []).slice(0, longest))
+    .pipe(z.array(item))
+
+/** The end of a list, which has what is newest. */
+const newest = <T extends z.ZodType>(item: T, longest: number) =>
+  z
+    .custom<readonly unknown[]>((items) => Array.isArray(items), { error: 'must be a list' })
+    .nullish()
+    .transform((items) => (items ?? []).slice(-longest))
     .pipe(z.array(item))
 
 /** Texts of a list. */
@@ -103,11 +113,21 @@ const Operation = z.object({
     .nullish(),
 })
 
+/** A deployment in the history of an application. Argo CD keeps ten, unless an application says otherwise. */
+const Deployed = z.object({
+  id: z.int().nonnegative(),
+  revision: text(MAX_NAME),
+  revisions: list(line(MAX_NAME), 20),
+  deployedAt: time,
+  initiatedBy: z.object({ username: text(MAX_NAME) }).nullish(),
+})
+
 const Status = z.object({
   health: Health,
   sync: z.object({ status: text(50), revision: text(MAX_NAME), revisions: list(line(MAX_NAME), 20) }).nullish(),
   conditions: list(z.object({ type: text(100), message: text(MAX_MESSAGE), lastTransitionTime: time })),
   operationState: Operation.nullish(),
+  history: newest(Deployed, MAX_HISTORY),
   resources: list(Resource, MAX_OBJECTS),
   summary: z.object({ images: list(line(MAX_LINE)) }).nullish(),
 })

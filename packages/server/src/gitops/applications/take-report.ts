@@ -18,6 +18,7 @@ import {
 import type { ApplicationRow } from '../../store/schema/schema.ts'
 import type { Query, Tx } from '../../store/store.ts'
 import { RELEASE_TOPIC } from '../../store/runtimes/releases.ts'
+import { readDeployments } from './deployments.ts'
 import { readApplication } from './facts.ts'
 import { followReporter, noteReporter } from './full-states.ts'
 import { isLate } from './order.ts'
@@ -91,7 +92,8 @@ function readEvent(given: ApplicationEvent, now: number): ReadEvent {
     facts: JSON.stringify(more.facts),
     resources: JSON.stringify(more.resources),
   }
-  return { event, columns: { ...shown, digest: sha256(JSON.stringify(Object.values(shown))) } }
+  const compared = [...Object.values(shown), event.manifest.status.history]
+  return { event, columns: { ...shown, digest: sha256(JSON.stringify(compared)) } }
 }
 
 interface Applied {
@@ -187,11 +189,21 @@ function changesOf({ event, columns }: ReadEvent, before: ComparedApplication | 
     ...(event.createdAt !== undefined && { created_at: event.createdAt }),
     // A report that only has a newer version, such as after a comparison, leaves the long columns as they are.
     ...(columns?.digest !== before?.digest && columns),
+    ...(columns?.digest !== before?.digest && deploymentsOf(event, before, columns)),
     state_since: isSameState ? before.state_since : now,
     reported_at: event.at,
     ended_at: columns === undefined ? now : null,
     end_cause: columns === undefined ? 'deleted' : null,
   }
+}
+
+function deploymentsOf(
+  { manifest }: ApplicationEvent,
+  before: ComparedApplication | undefined,
+  columns: Columns | undefined,
+): Pick<ApplicationRow, 'deployments'> | undefined {
+  if (manifest === undefined || columns === undefined) return undefined
+  return { deployments: JSON.stringify(readDeployments(manifest, before?.deployments, columns.health)) }
 }
 
 interface NewRow {
@@ -226,6 +238,7 @@ function newRow(app: App, { runtimeId, read, changes }: NewRow): ApplicationRow 
     name: read.event.name,
     uid: '',
     version: '',
+    deployments: '[]',
     full_state: '',
     promoted_version: '',
     created_at: now,

@@ -64,6 +64,7 @@ import { releases } from './083-releases.ts'
 import { webhookAppProxy } from './085-webhook-app-proxy.ts'
 import { releaseTriggers } from './086-release-triggers.ts'
 import { runtimeStatus } from './088-runtime-status.ts'
+import { runtimeFacts } from './087-runtime-facts.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -133,5 +134,6 @@ export const migrations: Record<string, Migration> = {
   '085-webhook-app-proxy': webhookAppProxy,
   '086-release-triggers': releaseTriggers,
   '088-runtime-status': runtimeStatus,
+  '087-runtime-facts': runtimeFacts,
   '089-runtime-calls': runtimeCalls,
 }

@@ -17,6 +17,7 @@ const COMPARED = [
   'health',
   'sync',
   'digest',
+  'deployments',
   'state_since',
   'reported_at',
   'created_at',
@@ -268,6 +269,39 @@ export async function findApplication(
         .where('name', '=', of.name)
         .where('namespace', '=', of.namespace)
         .executeTakeFirst()
+}
+
+/** Clusters to which reported applications of runtimes deploy. */
+export interface ReportedCluster {
+  readonly runtimeId: string
+  /** Its name or URL. */
+  readonly cluster: string
+  readonly applications: number
+}
+
+/** Lists the clusters by their names. Default: those of all runtimes. */
+export async function listReportedClusters(query: Query, accountId: string, runtimeId?: string): Promise<ReportedCluster[]> {
+  let select = query
+    .selectFrom('gitops_application')
+    .select(['runtime_id', 'cluster', (of) => of.fn.countAll<number | string>().as('count')])
+    .where('account_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .where('cluster', '!=', '')
+  if (runtimeId !== undefined) select = select.where('runtime_id', '=', runtimeId)
+  const rows = await select.groupBy(['runtime_id', 'cluster']).orderBy('cluster').execute()
+  return rows.map((row) => ({ runtimeId: row.runtime_id, cluster: row.cluster, applications: Number(row.count) }))
+}
+
+/** Returns the column `deployments` of an application that is not gone. */
+export async function findDeployments(query: Query, accountId: string, id: string): Promise<string | undefined> {
+  const row = await query
+    .selectFrom('gitops_application')
+    .select('deployments')
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return row?.deployments
 }
 
 export async function listReporters(query: Query, runtimeId: string): Promise<GitopsReporterRow[]> {

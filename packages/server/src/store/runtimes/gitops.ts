@@ -15,6 +15,15 @@ export async function findGitopsRuntime(query: Query, accountId: string, name: s
     .executeTakeFirst()
 }
 
+/** Changes what is known of a runtime. */
+export async function updateGitopsRuntime(
+  tx: Tx,
+  id: string,
+  changes: Partial<Pick<GitopsRuntimeRow, 'installation' | 'errors'>>,
+): Promise<void> {
+  await tx.query.updateTable('gitops_runtime').set(changes).where('id', '=', id).execute()
+}
+
 /** Locks a runtime, so that its tokens and its tunnel change one after the other. */
 export async function lockGitopsRuntime(tx: Tx, accountId: string, name: string): Promise<GitopsRuntimeRow | undefined> {
   return tx.query
@@ -33,6 +42,11 @@ export async function countGitopsRuntimes(query: Query, accountId: string): Prom
     .where('account_id', '=', accountId)
     .executeTakeFirst()
   return Number(row?.count ?? 0)
+}
+
+/** Lists runtimes by name. */
+export async function listGitopsRuntimes(query: Query, accountId: string): Promise<GitopsRuntimeRow[]> {
+  return query.selectFrom('gitops_runtime').selectAll().where('account_id', '=', accountId).orderBy('name').execute()
 }
 
 /** Returns the names of runtimes by their ids. */

@@ -7,6 +7,10 @@ export interface GitopsRuntimeRow {
   account_id: string
   /** A part of the name of its host. */
   name: string
+  /** JSON: RuntimeInstallation. */
+  installation: string
+  /** JSON: list of RuntimeError. */
+  errors: string
   created_by: string
   created_at: number
 }
@@ -51,6 +55,8 @@ export interface ApplicationRow {
   facts: string
   /** JSON: list of ApplicationResource. */
   resources: string
+  /** JSON: list of ReportedDeployment, newest first. */
+  deployments: string
   /** SHA-256 of what is reported, which tells whether a report changes something. */
   digest: string
   /** Id of the last full state that had it. */

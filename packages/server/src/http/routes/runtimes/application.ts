@@ -1,8 +1,17 @@
 /** Routes of applications of Argo CD, and of the reporters that report them. The shapes are documented in `protocol/gitops`. */
 import { fault } from '@windlass/kit'
-import { Application, ApplicationDetails, ApplicationQuery, EventsAnswer, MAX_EVENTS_BODY_BYTES, page } from '@windlass/protocol'
+import {
+  Application,
+  ApplicationDetails,
+  ApplicationQuery,
+  EventsAnswer,
+  MAX_EVENTS_BODY_BYTES,
+  page,
+  ReportedDeployment,
+} from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../../app.ts'
+import { listDeployments } from '../../../gitops/applications/deployments.ts'
 import { EVENTS_PATH, readReport } from '../../../gitops/applications/read-events.ts'
 import { listApplicationPage, showApplication } from '../../../gitops/applications/show-applications.ts'
 import { takeEventReport } from '../../../gitops/applications/take-report.ts'
@@ -30,6 +39,14 @@ export function applicationRoutes(app: App): Route[] {
       params: ById,
       replies: { 200: ApplicationDetails },
       handle: async ({ params }) => ok(await showApplication(app, params.id)),
+    }),
+    route('GET', '/v1/applications/{id}/deployments', {
+      summary: 'List the last deployments of an application with their health, newest first',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      params: ById,
+      replies: { 200: page(ReportedDeployment) },
+      handle: async ({ params }) => ok({ items: await listDeployments(app, params.id) }),
     }),
     route('POST', EVENTS_PATH, {
       summary: 'Report applications of a GitOps runtime, with a token of the runtime; the body may be compressed with gzip',

@@ -4,13 +4,16 @@ import {
   GitopsAccessQuestion,
   GitopsCallEnd,
   GitopsCallStart,
+  GitopsRuntime,
   GitopsRuntimeName,
   GitopsSettings,
   GitopsSettingsInput,
   GitopsToken,
   GitopsTokenCreated,
   Id,
+  GitopsTokenInput,
   page,
+  RuntimeErrorsInput,
   Tunnel,
 } from '@windlass/protocol'
 import { fault } from '@windlass/kit'
@@ -20,6 +23,7 @@ import { describeAccess } from '../../../gitops/access.ts'
 import { beginRuntimeCall, endRuntimeCall } from '../../../gitops/calls.ts'
 import { disconnectTunnel, listShownTunnels, showTunnel } from '../../../gitops/registry.ts'
 import { createGitopsToken, deleteToken, listTokens, removeGitopsRuntime } from '../../../gitops/runtimes.ts'
+import { listShownRuntimes, putRuntimeErrors, showRuntime } from '../../../gitops/show-runtimes.ts'
 import { chooseSharedRepository, readGitopsSettings, resetGitopsSettings } from '../../../gitops/settings.ts'
 import { nameOf } from '../../../identity/actor.ts'
 import { toCaller } from '../../audited-call.ts'
@@ -80,6 +84,30 @@ export function gitopsRoutes(app: App): Route[] {
         await resetGitopsSettings(app)
         return done
       },
+    }),
+    route('GET', '/v1/gitops-runtimes', {
+      summary: 'List the GitOps runtimes by name',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      replies: { 200: page(GitopsRuntime) },
+      handle: async () => ok({ items: await listShownRuntimes(app) }),
+    }),
+    route('GET', '/v1/gitops-runtimes/{runtime}', {
+      summary: 'Show a GitOps runtime',
+      allow: 'see-gitops',
+      scope: 'gitops:read',
+      params: ByRuntime,
+      replies: { 200: GitopsRuntime },
+      handle: async ({ params }) => ok(await showRuntime(app, params.runtime)),
+    }),
+    route('PUT', '/v1/gitops-runtimes/{runtime}/errors', {
+      summary: 'Replace the errors of the installation of a GitOps runtime',
+      allow: 'manage-gitops',
+      scope: 'gitops:write',
+      params: ByRuntime,
+      body: RuntimeErrorsInput,
+      replies: { 200: GitopsRuntime },
+      handle: async ({ params, body }) => ok(await putRuntimeErrors(app, params.runtime, body.errors)),
     }),
     route('DELETE', '/v1/gitops-runtimes/{runtime}', {
       summary: 'Delete a GitOps runtime with its tokens, and end its connection',
@@ -147,11 +175,12 @@ export function gitopsRoutes(app: App): Route[] {
       allow: 'manage-gitops',
       scope: 'gitops:write',
       params: NewRuntime,
+      body: GitopsTokenInput,
       replies: { 201: GitopsTokenCreated },
-      handle: async ({ params, actor, settle }) =>
-        created(
-          await createGitopsToken(app, { runtime: params.runtime, by: nameOf(actor) }, (tx, token) => settle(tx, created(token))),
-        ),
+      async handle({ params, body, actor, settle }) {
+        const wanted = { ...body, runtime: params.runtime, by: nameOf(actor) }
+        return created(await createGitopsToken(app, wanted, (tx, token) => settle(tx, created(token))))
+      },
     }),
     route('DELETE', '/v1/gitops-runtimes/{runtime}/tokens/{id}', {
       summary: 'Delete a token of a GitOps runtime; a connection that uses it ends',
