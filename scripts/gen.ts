@@ -25,6 +25,7 @@ import { NodeDiskCleanerConfig } from '../packages/volumes/src/node-disk-cleaner
 import { ProvisionerConfig } from '../packages/volumes/src/provisioner/config.ts'
 import { rolePage, scopePage } from './access-pages.ts'
 import { featurePage } from './features.ts'
+import { graphqlPage } from './graphql-page.ts'
 import { chartFiles } from './helm/pages.ts'
 import { NOTE, table, withContents } from './pages.ts'
 
@@ -276,6 +277,7 @@ async function pages(): Promise<Record<string, string>> {
     'docs/reference/configuration.md': withContents(configurationPage()),
     'docs/reference/gitlab-config.md': withContents(gitlabConfigPage()),
     'docs/reference/openapi.json': printJson(api),
+    'docs/reference/graphql.md': graphqlPage(),
     'docs/reference/roles.md': rolePage(api),
     'docs/reference/rights.md': withContents(rightsPage()),
     'docs/reference/scopes.md': withContents(scopePage(api)),

@@ -38,6 +38,7 @@ export type Part =
   | 'kubernetes'
   | 'helm'
   | 'gitea'
+  | 'go-sdk'
   | 'argocd'
   | 'traefik'
   | 'cluster'
@@ -239,7 +240,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'forge',
     include: ['e2e/forge/**/*.test.ts'],
-    parts: ['docker', 'openssl', 'image:shell', 'image:tools', 'git', 'gitea', 'postgres', 'programs', 'codefresh-cli'],
+    parts: ['docker', 'openssl', 'image:shell', 'image:tools', 'git', 'gitea', 'go-sdk', 'postgres', 'programs', 'codefresh-cli'],
     // Each file has its own forge, and waits for it most of the time.
     workers: 2,
     mostlyWaits: true,

@@ -29,6 +29,7 @@ const SIGNS: readonly { readonly part: Part; readonly signs: readonly RegExp[] }
   },
   { part: 'moto', signs: [/scripts\/moto/] },
   { part: 'gitea', signs: [/scripts\/gitea\/build/] },
+  { part: 'go-sdk', signs: [/scripts\/go-sdk\/build/] },
   { part: 'argocd', signs: [/scripts\/argocd\/build/] },
   { part: 'traefik', signs: [/scripts\/traefik\/build/] },
   { part: 'helm', signs: [/scripts\/helm\/build/] },

@@ -60,6 +60,7 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   gitea: { command: ['scripts/gitea/build'], compiles: true, environment: true },
   // After Helm, with which it shares most of what is compiled.
   traefik: { command: ['scripts/traefik/build'], needs: ['helm'], compiles: true, nice: -5, environment: true },
+  'go-sdk': { command: ['scripts/go-sdk/build'], compiles: true, environment: true },
   // The longest to compile, and few files need it.
   argocd: { command: ['scripts/argocd/build'], compiles: true, environment: true },
   'image:argocd': image('argocd', { needs: ['image:debian', 'argocd', 'helm'] }),

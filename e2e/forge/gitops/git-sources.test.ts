@@ -6,6 +6,7 @@ import type { Answer } from '../../../packages/app-proxy/test/support/scene.ts'
 import { NAMESPACE } from '../../../packages/app-proxy/test/support/kube-api.ts'
 import { callWindlass } from '../../../packages/cli/test/windlass.ts'
 import { openGitopsScene, type GitopsScene } from './gitops-scene.ts'
+import { callSdk } from './go-sdk.ts'
 
 let at: GitopsScene
 
@@ -396,4 +397,117 @@ test('Git sources that are created at once are all there (O035)', async () => {
   expect((await at.call('GET', '/git-sources')).body.items).toEqual(
     expect.arrayContaining(names.map((name) => expect.objectContaining({ name }))),
   )
+})
+
+test('the public Go SDK creates, shows and deletes a runtime, and changes Git integrations and Git sources (O086)', async () => {
+  const { server, scene, keys, ann, url } = at
+  const sdk = (...calls: string[][]): ReturnType<typeof callSdk> => callSdk(server.server.url, keys.ada, calls)
+  const first = await sdk(
+    ['createRuntime', 'brief', 'argocd', 'https://brief.example.com'],
+    ['runtime', 'brief'],
+    ['reportErrors', 'brief', 'no route to the forge'],
+    ['runtime', 'brief'],
+    ['deleteRuntime', 'brief'],
+    ['runtime', 'brief'],
+  )
+  expect(first.map(({ error = '' }) => error)).toEqual(['', '', '', '', '', "runtime 'brief' does not exist"])
+  const [created, shown, reported, failed, deleted] = first
+  expect(created?.result).toEqual({ name: 'brief', newAccessToken: expect.stringMatching(/^[0-9a-f]{24}\./) })
+  expect(shown?.result).toMatchObject({
+    metadata: { name: 'brief', namespace: 'argocd' },
+    ingressHost: 'https://brief.example.com',
+    installationStatus: 'IN_PROGRESS',
+    syncStatus: 'UNKNOWN',
+  })
+  expect([reported, failed, deleted]).toMatchObject([{ result: 1 }, { result: { installationStatus: 'FAILED' } }, { result: 1 }])
+
+  // The app-proxy is found by the address that the runtime has.
+  const repository = `${url}/ann/apps.git`
+  const calls = [
+    ['createRuntime', 'prod', NAMESPACE, scene.proxy.url, 'recover'],
+    ['versionInfo', 'prod'],
+    ['addIntegration', 'prod', 'second', 'GITEA', `${url}/api/v1`],
+    ['editIntegration', 'prod', 'second', ''],
+    ['register', 'prod', 'second', ann.token],
+    ['integration', 'prod', 'second'],
+    ['deregister', 'prod', 'second'],
+    ['integrations', 'prod'],
+    ['removeIntegration', 'prod', 'second'],
+    ['integration', 'prod', 'second'],
+    ['createGitSource', 'prod', 'by-sdk', repository, 'team=shop'],
+    ['editGitSource', 'prod', 'by-sdk', `${repository}/prod?ref=main`, '*.yaml'],
+  ]
+  const answers = await sdk(...calls)
+  expect(answers.map(({ error }, position) => error && `${calls[position]?.[0]}: ${error}`).filter(Boolean)).toEqual([])
+  const [, version, added, edited, registered, one, deregistered, all, , absent] = answers.map(({ result }) => result)
+  expect(version).toEqual({ version: '1.2.3', platformHost: server.server.url, platformVersion: '1.2.3' })
+  // The SDK has no word for Gitea.
+  const second = { name: 'second', provider: 'GITHUB', apiUrl: `${url}/api/v1` }
+  expect(added).toMatchObject({ ...second, sharingPolicy: 'ALL_USERS_IN_ACCOUNT', registeredUsers: [] })
+  expect(edited).toMatchObject({ ...second, sharingPolicy: 'ACCOUNT_ADMINS' })
+  expect([registered, one]).toMatchObject([
+    { ...second, registeredUsers: [expect.any(String)] },
+    { ...second, registeredUsers: [expect.any(String)] },
+  ])
+  expect(deregistered).toMatchObject({ ...second, registeredUsers: [] })
+  expect(all).toMatchObject([
+    { name: 'default', users: expect.arrayContaining([expect.objectContaining({ userId: expect.any(String) })]) },
+    { name: 'second' },
+  ])
+  expect(absent).toBeNull()
+  const file = 'resources/runtimes/prod/by-sdk.yaml'
+  expect(await at.read(file)).toMatch(/team: shop[\s\S]*path: "prod"\n\s+targetRevision: main\n[\s\S]*include: "\*\.yaml"/)
+  expect(await at.inClone('gitops', 'log', '--format=%an: %s', '-2')).toBe(
+    'ann: Change the Git source by-sdk of the GitOps runtime prod\nann: Create the Git source by-sdk of the GitOps runtime prod\n',
+  )
+
+  // Who may not, gets the status of the route. A wrong place is told, and nothing is written.
+  const [denied, deniedDelete] = await callSdk(server.server.url, keys.vic, [
+    ['createGitSource', 'prod', 'denied', repository],
+    ['deleteRuntime', 'prod'],
+  ])
+  expect([denied?.error, deniedDelete?.error]).toEqual([expect.stringContaining('403'), expect.stringContaining('403')])
+  const refused = await sdk(
+    ['deleteGitSource', 'prod', 'by-sdk'],
+    ['deleteGitSource', 'prod', 'by-sdk'],
+    ['removeCluster', 'prod', 'https://none.test'],
+  )
+  expect(refused.map(({ error = '' }) => error.trim())).toEqual([
+    '',
+    expect.stringContaining('The Git source "by-sdk" does not exist.'),
+    expect.stringContaining('does not manage a cluster at https://none.test'),
+  ])
+  const rest = await sdk(
+    ['runtimes'],
+    ['me'],
+    ['clusters', 'prod'],
+    ['gitSources', 'prod'],
+    ['components', 'prod'],
+    ['limits'],
+    ['setSharedConfigRepo', `${url}/ann/other.git`],
+    ['updateCsdpSettings', 'GITEA', `${url}/api/v1`, `${url}/ann/gitops.git`],
+    ['removeFromIscRepo', 'prod'],
+    ['removeFromIscRepo', 'prod'],
+  )
+  expect(rest.map(({ error }) => error)).toEqual(rest.map(() => undefined))
+  expect(rest[0]?.result).toMatchObject([{ metadata: { name: 'prod' }, ingressHost: scene.proxy.url }])
+  expect(rest[1]?.result).toMatchObject({ name: 'ada', activeAccount: { sharedConfigRepo: `${url}/ann/gitops.git` } })
+  expect(rest[6]?.result).toBe(`${url}/ann/gitops.git`)
+  expect(rest[8]?.result).toBeGreaterThan(0)
+  expect(rest[9]?.result ?? 0).toBe(0)
+  expect((await at.filesOf('gitops')).filter((path) => path.startsWith('runtimes/prod/'))).toEqual([])
+  // The audit log has each call as that of its route.
+  const base = '/app-proxy/api/git-sources'
+  const records = async (): Promise<string[]> => {
+    const { items } = await server.admin.audit.list({ query: { order: 'newest', limit: 4, q: base } })
+    return items.map(({ action, target, result }) => `${action} ${target} ${result}`)
+  }
+  await expect
+    .poll(records)
+    .toEqual([
+      `DELETE ${base}/{name} prod${base}/by-sdk failed`,
+      `DELETE ${base}/{name} prod${base}/by-sdk done`,
+      `POST ${base} prod${base} denied`,
+      `PUT ${base}/{name} prod${base}/by-sdk done`,
+    ])
 })

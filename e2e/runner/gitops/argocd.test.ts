@@ -14,6 +14,7 @@ import { ensureImages } from '../../support/images.ts'
 import { ApplicationShape } from '../../../packages/gitops/src/application-shape.ts'
 import { openFromGit } from './argocd-from-git.ts'
 import { openArgoScene, type ArgoScene } from './argocd-scene.ts'
+import { runSyncStep } from './sync-step.ts'
 
 let scene: ArgoScene
 let image = ''
@@ -56,6 +57,28 @@ const fixed = (text: string): string =>
 
 const valueOf = async (name: string): Promise<unknown> =>
   (await scene.cluster.kube.find({ kind: 'ConfigMap', namespace: scene.target, name }))?.['data']
+
+/** Starts a reporter of the runtime. */
+async function reportApplications(): Promise<AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-argo-report-'))
+  opening.defer(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'token'), scene.runtimeToken)
+  opening.use(
+    startReporter({
+      kube: scene.cluster.kube,
+      client: createClient({ url: scene.http.server.url, transport: nodeTransport() }),
+      tokenFile: join(folder, 'token'),
+      namespaces: [scene.namespace],
+      shard: 0,
+      shards: 1,
+      version: '1.2.3',
+      clock: systemClock,
+      log: silentLog,
+    }),
+  )
+  return opening.move()
+}
 
 test('an application is synced from Git with the options of its user, and the reporter shows it at the server (O040, O058, O059)', async () => {
   await scene.push({
@@ -123,20 +146,7 @@ test('an application is synced from Git with the options of its user, and the re
     "
   `)
 
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-argo-report-'))
-  await writeFile(join(folder, 'token'), scene.runtimeToken)
-  const { kube } = scene.cluster
-  await using _reporter = startReporter({
-    kube,
-    client: createClient({ url: scene.http.server.url, transport: nodeTransport() }),
-    tokenFile: join(folder, 'token'),
-    namespaces: [scene.namespace],
-    shard: 0,
-    shards: 1,
-    version: '1.2.3',
-    clock: systemClock,
-    log: silentLog,
-  })
+  await using _reporter = await reportApplications()
   const shown = async (): Promise<string> => fixed((await windlass(scene.http, ['get', 'applications'])).text)
   await expect.poll(shown, { timeout: 60_000, interval: 200 }).toContain('healthy')
   expect(await shown()).toMatchInlineSnapshot(`
@@ -148,7 +158,6 @@ test('an application is synced from Git with the options of its user, and the re
   await expect.poll(shown, { timeout: 60_000, interval: 200 }).toContain('brief')
   expect((await scene.app('delete brief --cascade none --yes')).text).toBe('application/brief deleted\n')
   await expect.poll(shown, { timeout: 60_000, interval: 200 }).not.toContain('brief')
-  await rm(folder, { recursive: true })
 })
 
 test('what differs is shown, and only the selected objects are synced (O041)', async () => {
@@ -319,6 +328,33 @@ test('a rollback applies an earlier deployment, unless Argo CD syncs automatical
     ]
   `)
   expect(await valueOf('settings')).toEqual({ level: 'low' })
+})
+
+test('the public sync step syncs an application, and rolls back to the last healthy deployment if it is not healthy (O087)', async () => {
+  const { http, namespace } = scene
+  await using _reporter = await reportApplications()
+  const installation = { namespace, ingressUrl: scene.proxyUrl }
+  await http.admin.gitopsRuntimes.createToken('prod', { installation })
+  const step = { url: http.server.url, token: http.adminToken, runtime: 'prod', application: 'step', intervalMs: 500 }
+  const deployments = async (): Promise<string[]> => {
+    const { items } = await http.admin.applications.deployments(`prod/${namespace}/step`)
+    return items.map(({ id, health }) => `${id} ${health}`)
+  }
+  const first = await scene.push({ 'step/api.yaml': deployment('step', 1) })
+  await scene.create('step')
+  await scene.until('step', ({ status }) => status?.sync?.status === 'OutOfSync')
+  expect(await runSyncStep({ ...step, checks: 120 })).toEqual({ health: 'HEALTHY', sync: 'SYNCED', rolledBackTo: undefined })
+  await expect.poll(deployments, { timeout: 60_000, interval: 200 }).toEqual(['0 healthy'])
+  // Its pod never becomes ready.
+  await scene.push({ 'step/api.yaml': deployment('step', 1).replace('exec sleep 3600', 'exit 1') })
+  expect((await scene.app('refresh step')).text).toBe('application/step refreshed: healthy, out-of-sync\n')
+  expect(await runSyncStep({ ...step, checks: 12 })).toMatchObject({ health: 'HEALTHY', rolledBackTo: 0 })
+  const { status } = await scene.until('step', ({ operation }) => operation === undefined)
+  expect(status?.operationState?.operation.sync).toMatchObject({ revision: first, prune: true })
+  await expect
+    .poll(deployments, { timeout: 60_000, interval: 200 })
+    .toEqual(['2 healthy', expect.stringMatching(/^1 (progressing|degraded)$/), '0 healthy'])
+  expect((await scene.app('delete step --yes')).code).toBe(0)
 })
 
 test('a sync that waits for its hook is ended, and others wait for it (O042)', async () => {

@@ -28,6 +28,7 @@ import { openForgeCaller } from './forge/call-forge.ts'
 import { openForgeHosts } from './forge/hosts.ts'
 import { openForgeSession, type ForgeSession } from './forge/session.ts'
 import { openGitops } from './gitops/gitops.ts'
+import { graphqlRoute } from './graphql/graphql-route.ts'
 import { applicationFileRoutes } from './http/application-file-routes.ts'
 import { applicationRoutes } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
@@ -184,6 +185,17 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     options.metricsPort === undefined
       ? undefined
       : await serveMetrics(options.metricsPort, { calls, reported: isReporting ? reported : undefined })
+  const plainRoutes = [
+    route('GET', '/version', {
+      right: 'see-gitops',
+      handle: async () => ({ version: options.version, runtime, platformHost: options.server.url }),
+    }),
+    ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
+    ...browseRoutes(async (call) => (await open(call)).session),
+    ...commitRoutes({ open, commits, comparisons, slots }),
+    ...hookRoutes(async (call) => (await open(call)).session),
+    ...(options.servesGitops === false ? [] : routesOfGitops()),
+  ]
   let isSealed = false
   let isStopping = false
   const server = openHttp({
@@ -196,17 +208,8 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     log,
     closing: closing.signal,
     problem: () => (isStopping ? 'The app-proxy stops.' : undefined),
-    routes: [
-      route('GET', '/version', {
-        right: 'see-gitops',
-        handle: async () => ({ version: options.version, runtime, platformHost: options.server.url }),
-      }),
-      ...integrationRoutes({ integrations, tokens, forges, hosts, clock }),
-      ...browseRoutes(async (call) => (await open(call)).session),
-      ...commitRoutes({ open, commits, comparisons, slots }),
-      ...hookRoutes(async (call) => (await open(call)).session),
-      ...(options.servesGitops === false ? [] : routesOfGitops()),
-    ],
+    routes:
+      options.servesGitops === false ? plainRoutes : [...plainRoutes, graphqlRoute(plainRoutes, { runtime, namespace, log })],
   })
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port }).catch((error: unknown) => {
     throw fault('config-invalid', { message: `The app-proxy cannot listen on port ${options.port}.` }, error)

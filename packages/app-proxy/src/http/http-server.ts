@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fault, hasCode, isAbort, isFault, watchUnused, type Fault, type Logger } from '@windlass/kit'
 import type { Access } from '../access/access.ts'
-import type { Audit, AuditedCall } from '../audit/audit.ts'
-import { requireRight, requireWriting, tokenOf, type Caller } from '../access/caller.ts'
+import type { Audit } from '../audit/audit.ts'
+import { openCalls, type Asked, type Calls } from './calls.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { requireHttps } from './https.ts'
 import type { CallCounts } from '../metrics.ts'
@@ -30,9 +30,6 @@ export interface HttpOptions {
 
 const KEEP_ALIVE_MS = 75_000
 const REQUEST_MS = 120_000
-/** Lengths that the control plane takes. */
-const MAX_PATH = 1_000
-const MAX_CLIENT = 300
 
 /** Creates the server without listening. */
 export function openHttp(options: HttpOptions): FastifyInstance {
@@ -69,15 +66,17 @@ export function openHttp(options: HttpOptions): FastifyInstance {
     })
   })
   // Kubelets call the pod without the prefix that callers use.
-  for (const base of new Set([`${pathPrefix}/api`, '/api'])) {
-    server.get(`${base}/healthz`, async () => ({ status: 'ok' }))
-    server.get(`${base}/readyz`, async () => {
+  const base = `${pathPrefix}/api`
+  for (const place of new Set([base, '/api'])) {
+    server.get(`${place}/healthz`, async () => ({ status: 'ok' }))
+    server.get(`${place}/readyz`, async () => {
       const why = problem()
       if (why !== undefined) throw fault('unavailable', { message: why })
       return { status: 'ok' }
     })
   }
-  for (const route of options.routes) addRoute(server, route, options)
+  const calls = openCalls({ ...options, base })
+  for (const route of options.routes) addRoute(server, route, { ...options, base, calls })
   const closeUnused = watchUnused(server.server, { hasUpgrades: false })
   server.addHook('preClose', async () => closeUnused())
   return server
@@ -109,32 +108,37 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     requestId: id,
     client: headers['user-agent']?.slice(0, MAX_CLIENT),
   })
+interface RouteOptions extends Pick<HttpOptions, 'closing' | 'requireHttps'> {
+  /** Path below which all routes are. */
+  readonly base: string
+  readonly calls: Calls
+}
+
+function addRoute(server: FastifyInstance, route: Route, options: RouteOptions): void {
+  const { base, calls, closing } = options
+  const { method, path, maxBodyBytes, slots } = route
+  const asked = ({ url }: FastifyRequest): Asked => ({ route, path: url.split('?')[0] ?? '' })
   server.route({
     method,
-    url: `${pathPrefix}/api` + path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: base + path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit: maxBodyBytes,
     // Before the body is read, so that refused calls use no memory.
     async onRequest(request, reply) {
       calls.begin()
       whenGone(reply, () => calls.end(reply.raw.writableFinished ? reply.statusCode : undefined))
       if (options.requireHttps) requireHttps(request.headers)
-      await enter(request)
+      await calls.enter(request, asked(request))
       const leave = await slots?.enter()
       if (leave !== undefined) whenGone(reply, leave)
     },
     async handler(request, reply) {
-      // Again: the place for the call and its body may have come minutes later.
-      const caller = await enter(request)
       const gone = new AbortController()
       whenGone(reply, () => gone.abort(GONE))
       const { params, query, body } = request
-      const confirm = async (): Promise<void> => void (await admit(request))
-      const key = tokenOf(request.headers) ?? ''
       const signal = AbortSignal.any([gone.signal, closing])
-      const call = (): Promise<object | undefined> => run({ params, query, body, caller, key, confirm, signal })
-      const answer = await (isWrite ? audit.run(key, auditedCall(request), call) : call())
-      if (isWrite) log.info({ user: caller.userId, action: `${method} ${path}`, params, requestId: request.id }, 'change')
-      return answer === undefined ? reply.code(204).send() : answer
+      const answer = await calls.run(request, asked(request), { params, query, body, signal })
+      if (answer === undefined) return reply.code(204).send()
+      return reply.code(route.statusOf?.(answer) ?? 200).send(answer)
     },
   })
 }

@@ -17,9 +17,14 @@ export interface Call<P, Q, B> {
   readonly key: string
   /** Checks again that the caller has the right. Throws like the first check. For an effect that comes long after it. */
   readonly confirm: () => Promise<void>
+  /** Carries out another route for the same caller, with its rights and limits. */
+  readonly callRoute: (route: Route, given: Given) => Promise<object | undefined>
   /** Aborted when the caller disconnects or the app-proxy closes. */
   readonly signal: AbortSignal
 }
+
+/** The input of a call. */
+export type Given = Pick<Call<unknown, unknown, unknown>, 'params' | 'query' | 'body'>
 
 export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   readonly right: GitopsRight
@@ -32,6 +37,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly maxBodyBytes?: number
   /** Limits the calls in progress, before their bodies are read. */
   readonly slots?: Slots
+  /** Returns the status of an answer. Default: 200, or 204 for an empty one. */
+  readonly statusOf?: (answer: object) => number
   /** Returns the body of the answer; undefined for an empty one. */
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>) => Promise<object | undefined>
 }
@@ -44,6 +51,7 @@ export interface Route {
   readonly isWrite: boolean
   readonly maxBodyBytes: number
   readonly slots: Slots | undefined
+  readonly statusOf: ((answer: object) => number) | undefined
   readonly run: (call: Call<unknown, unknown, unknown>) => Promise<object | undefined>
 }
 
@@ -58,7 +66,7 @@ export function route<
 >(
   method: Route['method'],
   path: string,
-  { right, isWrite, maxBodyBytes = DEFAULT_BODY_BYTES, slots, params, query, body, handle }: RouteSpec<P, Q, B>,
+  { right, isWrite, maxBodyBytes = DEFAULT_BODY_BYTES, slots, statusOf, params, query, body, handle }: RouteSpec<P, Q, B>,
 ): Route {
   return {
     method,
@@ -67,6 +75,7 @@ export function route<
     isWrite: isWrite === true,
     maxBodyBytes,
     slots,
+    statusOf,
     run: async (call) =>
       handle({
         ...call,

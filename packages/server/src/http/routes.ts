@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import type { CallRuntime } from '../gitops/live/runtime-client.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import { codefreshRoutes } from './codefresh/routes.ts'
+import { graphqlRoute } from './graphql/graphql-route.ts'
 import { toOpenApi } from './openapi/openapi.ts'
 import { openRateLimit } from './rate-limit.ts'
 import { ok, route, type Route } from './route.ts'
@@ -110,6 +111,7 @@ export function allRoutes(app: App, authenticator: Authenticator, callRuntime?: 
     ...releaseRoutes(app),
     ...codefreshRoutes(app, authenticator),
   ]
+  routes.push(graphqlRoute(app, routes))
   let document: Record<string, unknown> | undefined
   routes.push(
     route('GET', '/v1/openapi.json', {

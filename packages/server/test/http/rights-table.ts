@@ -46,6 +46,8 @@ export const WHO: Readonly<Record<string, readonly Caller[]>> = {
   runner: ['admin', 'session', 'agent'],
   agent: ['agent'],
   'gitops-runtime': ['gitops runtime'],
+  // What they may do depends on the fields of the request.
+  graphql: ['viewer', 'developer', 'maintainer', 'admin', 'session', 'user', 'gitops runtime'],
   bootstrap: ['bootstrap'],
   attempt: ['attempt'],
   'any-attempt': ['attempt', 'ended attempt'],
@@ -322,6 +324,9 @@ GET    /v1/gitops-status/{runtime}                                           vie
 GET    /v1/gitops-clusters                                                   viewer      gitops:read
 PUT    /v1/gitops-status                                                     gitops-runtime -
 PUT    /v1/gitops-clusters                                                   gitops-runtime -
+GET    /v1/gitops-runtimes                                                   viewer      gitops:read
+GET    /v1/gitops-runtimes/{runtime}                                         viewer      gitops:read
+PUT    /v1/gitops-runtimes/{runtime}/errors                                  admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}                                         admin       gitops:write
 POST   /v1/gitops-runtimes/{runtime}/access                                  viewer      gitops:read
 POST   /v1/gitops-runtimes/{runtime}/calls                                   viewer      gitops:read
@@ -330,6 +335,7 @@ POST   /v1/gitops-runtimes/{runtime}/tokens                                  adm
 DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             admin       gitops:write
 GET    /v1/applications                                                      viewer      gitops:read
 GET    /v1/applications/{id}                                                 viewer      gitops:read
+GET    /v1/applications/{id}/deployments                                     viewer      gitops:read
 GET    /v1/applications/{id}/live                                            viewer      gitops:read
 GET    /v1/applications/{id}/tree                                            viewer      gitops:read
 GET    /v1/applications/{id}/diff                                            viewer      gitops:read
@@ -369,6 +375,7 @@ POST   /v1/errands/claim                                                     git
 POST   /v1/errands/{id}/report                                               gitops-runtime -
 POST   /v1/gitops-calls/{id}/end                                             gitops-runtime -
 POST   /2.0/api/events                                                       gitops-runtime -
+POST   /2.0/api/graphql                                                      graphql     -
 GET    /v1/gitlab-managers                                                   viewer      gitlab-job:read
 PUT    /v1/gitlab-managers/{id}                                              maintainer  gitlab-report:write
 GET    /v1/monitors                                                          viewer      cluster:read
