@@ -63,8 +63,8 @@ import { applications } from './082-applications.ts'
 import { releases } from './083-releases.ts'
 import { webhookAppProxy } from './085-webhook-app-proxy.ts'
 import { releaseTriggers } from './086-release-triggers.ts'
-import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeFacts } from './087-runtime-facts.ts'
+import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -133,7 +133,7 @@ export const migrations: Record<string, Migration> = {
   '083-releases': releases,
   '085-webhook-app-proxy': webhookAppProxy,
   '086-release-triggers': releaseTriggers,
-  '088-runtime-status': runtimeStatus,
   '087-runtime-facts': runtimeFacts,
+  '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
 }
