@@ -62,7 +62,7 @@ export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Pro
   const account = `argocd-${namespace}`
   opening.defer(async () => {
     await cluster.kubectl('delete', 'namespace', namespace, ...targets, '--ignore-not-found', '--wait=false')
-    await cluster.kubectl('delete', 'clusterrolebinding', account, '--ignore-not-found')
+    await cluster.kubectl('delete', 'clusterrolebinding,clusterrole', account, '--ignore-not-found')
   })
   // An application that is left would keep its namespace: no controller removes its finalizer anymore.
   opening.defer(async () => {
@@ -129,6 +129,8 @@ async function post(url: string, body: object, token?: string): Promise<string> 
 
 function objects({ namespace, targets, account }: ArgoCdOptions & { readonly account: string }): object[] {
   const labels = { 'app.kubernetes.io/part-of': 'argocd' }
+  const rbac = 'rbac.authorization.k8s.io'
+  const subjects = [{ kind: 'ServiceAccount', name: 'argocd', namespace }]
   const metadata = (name: string, more: object = {}): object => ({ name, namespace, labels: { ...labels, ...more } })
   const configMap = (name: string, data: object): object => ({
     apiVersion: 'v1',
@@ -138,14 +140,37 @@ function objects({ namespace, targets, account }: ArgoCdOptions & { readonly acc
   })
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata('argocd') },
+    // Its rights end at its namespaces, as those of an Argo CD that shares its cluster with others.
+    ...[namespace, ...targets].map((place) => ({
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name: account, namespace: place },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects,
+    })),
+    // With applications in other namespaces it watches those of all of them.
     {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: account },
+      rules: [
+        { apiGroups: ['argoproj.io'], resources: ['applications'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
+        { apiGroups: ['argoproj.io'], resources: ['applicationsets'], verbs: ['list', 'watch'] },
+      ],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
       kind: 'ClusterRoleBinding',
       metadata: { name: account },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ kind: 'ServiceAccount', name: 'argocd', namespace }],
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: account },
+      subjects,
     },
-    configMap('argocd-cm', { [`accounts.${ACCOUNT}`]: 'apiKey', 'timeout.reconciliation': '0s' }),
+    configMap('argocd-cm', {
+      [`accounts.${ACCOUNT}`]: 'apiKey',
+      'timeout.reconciliation': '0s',
+      // For tests that take rights away.
+      'resource.respectRBAC': 'normal',
+    }),
     configMap('argocd-rbac-cm', { 'policy.csv': POLICY }),
     // As installations have it, for those who look for the options of the API server.
     configMap('argocd-cmd-params-cm', { 'server.insecure': 'true', 'server.rootpath': ROOT_PATH }),

@@ -50,15 +50,15 @@
 {{- if not $runtime.httpRoute.hostnames }}{{ fail "global.runtime.httpRoute.hostnames is required with global.runtime.httpRoute.enabled" }}{{ end -}}
 {{- end -}}
 {{- if and (eq $access "url") (not $runtime.ingressUrl) }}{{ fail "the runtime is not reachable: enable tunnel-client, global.runtime.ingress or global.runtime.httpRoute, or set global.runtime.ingressUrl" }}{{ end -}}
-{{- if $runtime.codefreshHosted }}{{ fail "global.runtime.codefreshHosted is true, but runtimes in the cluster of the server are not supported" }}{{ end -}}
+{{- if and $runtime.codefreshHosted .Values.networkPolicy.enabled (not .Values.hosted.allowedNetworks) }}{{ fail "hosted.allowedNetworks is required with global.runtime.codefreshHosted: the network of the API server, see `kubectl --namespace default get endpointslices`, and those of the server, forges and managed clusters that are private" }}{{ end -}}
 {{- if (index .Values "app-proxy" "image-enrichment").enabled }}{{ fail "app-proxy.image-enrichment.enabled is true, but image enrichment needs Argo Workflows, which this chart does not install" }}{{ end -}}
 {{- with dig "argo-cd" "server" "auth" "type" "" (default dict $global.integrations) }}
 {{- if not (has . (list "password" "token")) }}{{ fail (printf "global.integrations.argo-cd.server.auth.type is %q, but must be password or token" .) }}{{ end -}}
 {{- end -}}
 {{- $argo := include "gitops.argoServer" . | fromJson -}}
 {{- if not (has $argo.protocol (list "http" "https")) }}{{ fail (printf "global.integrations.argo-cd.server.protocol is %q, but must be http or https" $argo.protocol) }}{{ end -}}
-{{- range ternary (index .Values "internal-router").webhookNamespaces list $runtime.singleNamespace -}}
-{{- if ne . $.Release.Namespace }}{{ fail (printf "internal-router.webhookNamespaces has %s, but global.runtime.singleNamespace limits the runtime to %s: remove one of them" . $.Release.Namespace) }}{{ end -}}
+{{- range ternary (index .Values "internal-router").webhookNamespaces list (or $runtime.singleNamespace $runtime.codefreshHosted) -}}
+{{- if ne . $.Release.Namespace }}{{ fail (printf "internal-router.webhookNamespaces has %s, but global.runtime.%s limits the runtime to %s: remove one of them" . (ternary "codefreshHosted" "singleNamespace" $runtime.codefreshHosted) $.Release.Namespace) }}{{ end -}}
 {{- end -}}
 {{- range ternary (default list (index .Values "event-reporters" "runtime-event-reporter" "namespaces")) list $runtime.singleNamespace -}}
 {{- if ne . $.Release.Namespace }}{{ fail (printf "event-reporters.runtime-event-reporter.namespaces has %s, but global.runtime.singleNamespace limits the runtime to %s: remove one of them" . $.Release.Namespace) }}{{ end -}}

@@ -7,11 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { argoServerIn, checkArgoCd, fromPod, throughCluster } from '../../../packages/cli/src/gitops/argo-cd.ts'
+import { checkHosted } from '../../../packages/cli/src/gitops/hosted.ts'
 import { openTokenStore } from '../../../packages/cli/src/gitops/token-secret.ts'
 import { openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { startRegistry } from '../../support/registry.ts'
 import { isSynced, TOKEN_SECRET, type Live } from './argocd-runtime.ts'
+import { isSynced, type Live } from './argocd-runtime.ts'
+import { limitArgoCd, openNeighbour, setFence, type Fence } from './hosted-scene.ts'
 import { openRepositoryScene, type RepositoryScene } from './repository-scene.ts'
 
 const CHART = 'windlass-gitops-runtime'
@@ -364,4 +367,135 @@ test('an uninstall that cleans the repository leaves the applications of users a
   expect(await ofStaging()).toEqual(others)
   expect(await at.notes(line)).toContain('The server does not know the runtime any more.')
   expect(await applications()).toEqual(['shop'])
+})
+
+/** An application of a Git source. */
+const application = (name: string, { project, path, destination }: Record<'project' | 'path' | 'destination', string>): string =>
+  `apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: { name: ${name} }
+spec:
+  project: ${project}
+  source: { repoURL: '${at.forge.url}/mira/apps.git', path: ${path}, targetRevision: main }
+  destination: ${destination}
+  syncPolicy: { automated: {} }
+`
+const OWN_CLUSTER = 'https://kubernetes.default.svc'
+
+test('a hosted runtime deploys to the cluster of its account only, and another account beside it is out of its reach (O079)', async () => {
+  const { cluster, namespaces, second } = at
+  const { kube } = cluster
+  const namespace = namespaces.prod
+  const neighbour = await openNeighbour(at)
+  onTestFinished(() => neighbour[Symbol.asyncDispose]())
+  const fence: Fence = await setFence(cluster, namespace)
+  onTestFinished(() => fence[Symbol.asyncDispose]())
+  const limited = await limitArgoCd(cluster, at.argo)
+  onTestFinished(() => limited[Symbol.asyncDispose]())
+  const runtimeToken = await at.reinstall('prod', { isHosted: true })
+
+  // The account uses it: a cluster of its own, a Git source, an application.
+  await at.write('gitops', 'resources/all-runtimes-all-clusters/hosted.yaml', configMap('to-clusters'))
+  const set = await at.notes(`gitops config set prod --shared-config-repo ${at.forge.url}/mira/gitops.git`)
+  expect(set).not.toContain('with products and promotions')
+  await at.applyRepository('prod')
+  await at.windlass(`gitops cluster add prod --context Staging/EU --kubeconfig ${at.kubeconfig}`)
+  await at.until('prod', 'staging-eu', isSynced)
+  await at.write(
+    'apps',
+    'hosted/shop.yaml',
+    application('shop-eu', {
+      project: 'default',
+      path: 'objects',
+      destination: `{ server: '${second.access.server}', namespace: ${namespace} }`,
+    }),
+  )
+  await at.write('apps', 'objects/a.yaml', configMap('from-hosted'))
+  await at.windlass(`gitops git-source create prod apps --git-src-repo ${at.forge.url}/mira/apps.git/hosted?ref=main`)
+  await at.until('prod', 'apps', isSynced)
+  await at.until('prod', 'shop-eu', isSynced)
+  expect(await arrived('from-hosted', 'to-clusters')).toMatchObject({ prod: [], eu: ['from-hosted', 'to-clusters'] })
+
+  // The runtime refuses what cannot be.
+  const create = `gitops app create prod own --repo ${at.forge.url}/mira/apps.git --path objects`
+  await expect(at.windlass(`${create} --dest-namespace ${namespace}`)).rejects.toThrow('deploys nothing to its own cluster')
+  await expect(at.windlass('gitops config set prod --configuration-runtime=true')).rejects.toThrow('is hosted')
+  await expect(at.windlass('gitops chart set prod --chart oci://r.example.com/x --version 1.0.0')).rejects.toThrow('is hosted')
+
+  // Who writes to Git without the runtime meets the projects of Argo CD.
+  const message =
+    (text: string) =>
+    (app: Live): boolean =>
+      JSON.stringify(app.status ?? {}).includes(text)
+  const other = `{ server: '${OWN_CLUSTER}', namespace: ${neighbour.namespace} }`
+  const own = `{ server: '${OWN_CLUSTER}', namespace: ${namespace} }`
+  const refused = [
+    application('to-other', { project: 'default', path: 'objects', destination: other }),
+    application('by-name', { project: 'default', path: 'objects', destination: `{ name: in-cluster, namespace: ${namespace} }` }),
+    // Its user syncs it, so that Argo CD does not repeat what failed.
+    application('to-own', { project: 'windlass-runtime', path: 'objects', destination: own }).replace('{ automated: {} }', '{}'),
+  ]
+  await at.write('apps', 'hosted/refused.yaml', refused.join('---\n'))
+  await at.windlass('gitops app refresh prod apps')
+  for (const name of ['to-other', 'by-name'])
+    await at.until('prod', name, message("do not match any of the allowed destinations in project 'default'"))
+  await at.windlass('gitops app sync prod to-own')
+  await at.until('prod', 'to-own', message('is not permitted in project windlass-runtime'))
+  await at.write(
+    'apps',
+    'hosted/open.yaml',
+    'apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: { name: open }\nspec: {}\n',
+  )
+  await at.windlass('gitops app refresh prod apps')
+  await at.until('prod', 'apps', message('AppProject is not permitted in project windlass-runtime'))
+
+  // Without the projects, Argo CD and then its rights in the cluster are in the way.
+  await fence.open()
+  await at.windlass('gitops app refresh prod to-other')
+  await at.until('prod', 'to-other', message('is not managed'))
+  await at.windlass('gitops app sync prod to-own')
+  await at.until('prod', 'to-own', message('is forbidden'))
+  const mayArgo = (verb: string, resource: string, place: string): Promise<string> =>
+    cluster.kubectl('auth', 'can-i', verb, resource, '--namespace', place, '--as', `system:serviceaccount:${namespace}:argocd`)
+  expect(await mayArgo('create', 'applications.argoproj.io', namespace)).toContain('yes')
+  for (const resource of ['configmaps', 'secrets', 'applications.argoproj.io'])
+    await expect(mayArgo('create', resource, neighbour.namespace), resource).rejects.toThrow()
+  await expect(mayArgo('get', 'secrets', neighbour.namespace)).rejects.toThrow()
+  expect(await at.configMaps(kube, neighbour.namespace, 'from-hosted')).toEqual([])
+  expect((await arrived('from-hosted')).prod).toEqual([])
+
+  // The two accounts have a runtime of the same name, and neither key, nor token, nor account of the cluster opens the other one.
+  expect(await neighbour.windlass('gitops app list prod')).toMatchObject({
+    code: 0,
+    text: expect.not.stringContaining('shop-eu'),
+  })
+  expect(await neighbour.windlass(`gitops app list prod --runtime-url ${at.urlOf('prod')}`)).toMatchObject({ code: 4 })
+  expect(await neighbour.windlass('gitops app list prod', at.adminToken)).toMatchObject({ code: 4 })
+  await expect(neighbour.http.nobody.withToken(runtimeToken).server.whoami()).rejects.toMatchObject({ code: 'unauthenticated' })
+  for (const kind of ['Secret', 'ConfigMap', 'Application'] as const) {
+    await expect(at.accounts.prod.list({ kind, namespace: neighbour.namespace })).rejects.toMatchObject({
+      code: 'cluster-refused',
+    })
+    await expect(neighbour.kube.list({ kind, namespace })).rejects.toMatchObject({ code: 'cluster-refused' })
+  }
+
+  // An account cannot take what the nodes have.
+  await neighbour.limit()
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: neighbour.namespace },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  }
+  await expect(cluster.apply(claim)).rejects.toThrow(/quota: hosted-runtime/)
+
+  // Before an installation the rights of the accounts of a namespace are looked at.
+  expect(await checkHosted(kube, namespace)).toMatchObject([
+    { status: 'fail', message: expect.stringContaining(`ClusterRoleBinding/argocd-${namespace}`) },
+  ])
+  expect(await checkHosted(kube, neighbour.namespace)).toMatchObject([
+    { status: 'fail', hint: expect.stringContaining('resource.respectRBAC') },
+  ])
+  await neighbour.respectRights()
+  expect(await checkHosted(kube, neighbour.namespace)).toMatchObject([{ status: 'pass' }])
 })

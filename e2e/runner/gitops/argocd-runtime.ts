@@ -42,10 +42,12 @@ export interface RuntimeOptions {
   readonly argo: SharedArgoCd
   readonly name: string
   readonly namespace: string
+  /** True for a runtime in the cluster of the server. */
+  readonly isHosted?: boolean
 }
 
 /** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
-export async function startRuntime({ cluster, http, argo, name, namespace }: RuntimeOptions): Promise<Runtime> {
+export async function startRuntime({ cluster, http, argo, name, namespace, isHosted = false }: RuntimeOptions): Promise<Runtime> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -75,6 +77,8 @@ export async function startRuntime({ cluster, http, argo, name, namespace }: Run
       kube,
       namespace,
       argo: { server: { url: relay.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
+      isHosted,
+      argo: { server: { url: argo.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
       proxy: proxyFrom({}),
       mayUseLoopback: true,
       workFolder: folder,

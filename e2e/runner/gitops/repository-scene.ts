@@ -11,7 +11,7 @@ import { startApiServer, type ApiServer } from '../../support/api-server.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { joinGitea, type Forge, type GiteaUser } from '../../support/gitea.ts'
 import { runProgram } from '../../support/process.ts'
-import { startRuntime, untilApplication, type Live, type Runtime } from './argocd-runtime.ts'
+import { startRuntime, untilApplication, type Live, type Runtime, type RuntimeOptions } from './argocd-runtime.ts'
 import type { SharedArgoCd } from './shared-argocd.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -35,12 +35,16 @@ export interface RepositoryScene extends AsyncDisposable {
   readonly mira: GiteaUser
   /** Base URL of the server. */
   readonly serverUrl: string
+  /** API key of the admin. */
+  readonly adminToken: string
+  /** Base URL of a runtime. */
+  urlOf(runtime: RuntimeName): string
   /** Runs `windlass` as the admin, and returns what it prints. Throws if it fails. It names its runtime. */
   windlass(line: string): Promise<string>
   /** Like `windlass`, and returns the notes of the command. */
   notes(line: string): Promise<string>
-  /** Installs a runtime again that was removed: another app-proxy with a new token of the server, and the Git token of `mira`. Returns its token. */
-  reinstall(runtime: RuntimeName): Promise<string>
+  /** Installs a runtime again that was removed: another app-proxy with a new token of the server, and the Git token of `mira`. Returns its token. A hosted one is in the cluster of the server. */
+  reinstall(runtime: RuntimeName, options?: Pick<RuntimeOptions, 'isHosted'>): Promise<string>
   /** Creates the application that applies the repository, as the command line prints it. */
   applyRepository(runtime: RuntimeName): Promise<void>
   /** Client of each runtime, with the rights of its app-proxy only. */
@@ -115,10 +119,12 @@ export async function openRepositoryScene(): Promise<RepositoryScene> {
     admin: http.admin,
     mira,
     serverUrl: http.server.url,
+    adminToken: http.adminToken,
+    urlOf: (name) => runtimes[name].url,
     windlass,
     notes: async (line) => (await run(line)).stderr,
-    async reinstall(name) {
-      runtimes[name] = opened.use(await startRuntime({ ...common, name, namespace: namespaces[name] }))
+    async reinstall(name, options = {}) {
+      runtimes[name] = opened.use(await startRuntime({ ...common, name, namespace: namespaces[name], ...options }))
       await register(runtimes[name])
       return runtimes[name].token
     },

@@ -16,7 +16,7 @@ import { env, kinds, one, pod, pods, unrestricted } from './render.ts'
 import { rightsOf, toText } from './rights.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const CASES = ['tunnel', 'ingress', 'gitops-runtime'] as const
+const CASES = ['tunnel', 'ingress', 'gitops-runtime', 'hosted'] as const
 const WAYS = {
   tunnel: { tunnel: 'https://register.tunnels.example.com' },
   ingress: { url: 'https://gitops.example.com' },
@@ -329,7 +329,20 @@ test.each([
     values: runtime({ httpRoute: { enabled: true, parentRefs: [{ name: 'x' }] } }),
     says: 'hostnames is required',
   },
-  { why: 'a hosted runtime', values: runtime({ codefreshHosted: true }), says: 'not supported' },
+  {
+    why: 'a hosted runtime without its networks',
+    values: runtime({ codefreshHosted: true }),
+    says: 'hosted.allowedNetworks is required',
+  },
+  {
+    why: 'webhooks of other namespaces in a hosted runtime',
+    values: {
+      ...runtime({ codefreshHosted: true }),
+      hosted: { allowedNetworks: ['10.1.0.0/24'] },
+      'internal-router': { webhookNamespaces: ['other'] },
+    },
+    says: 'global.runtime.codefreshHosted limits the runtime to codefresh',
+  },
   { why: 'image enrichment', values: { 'app-proxy': { 'image-enrichment': { enabled: true } } }, says: 'needs Argo Workflows' },
   {
     why: 'Argo CD',

@@ -82,6 +82,8 @@ export interface AppProxyOptions {
   readonly servesGitops?: boolean | undefined
   /** True for a runtime that is limited to its namespace. Default: false. */
   readonly isNamespaced?: boolean | undefined
+  /** True for a runtime in the cluster of the server, with others beside it. Default: false. */
+  readonly isHosted?: boolean | undefined
   readonly kube: Kube
   readonly namespace: string
   /** The server of Argo CD. Without it, the objects of applications are not shown. */
@@ -131,7 +133,8 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   )
   const tokens = openGitTokens({ kube, namespace, ring, log })
   const integrations = openIntegrations(kube, namespace)
-  const hosts = openForgeHosts({ mayUseLoopback: options.mayUseLoopback, resolve: options.resolve })
+  const isHosted = options.isHosted === true
+  const hosts = openForgeHosts({ mayUseLoopback: options.mayUseLoopback, mayUseServices: !isHosted, resolve: options.resolve })
   const forges = openForgeCaller({ hosts, proxy, ca: forgeCaFile === undefined ? undefined : readNamedFile(forgeCaFile) })
   const client = createClient(options.server)
   const commits = openUserCommits({
@@ -167,10 +170,10 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   }
 
   function routesOfGitops(): Route[] {
-    const place = { runtime, namespace }
+    const place = { runtime, namespace, isHosted }
     const argo = openArgo(options)
     const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo }
-    const gitops = openGitops({ ...parts, place, isNamespaced: options.isNamespaced === true })
+    const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, argo, namespace }),

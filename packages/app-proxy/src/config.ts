@@ -68,6 +68,12 @@ export const AppProxyConfig = z.object({
     .stringbool()
     .default(false)
     .describe('Refuse what needs other namespaces than that of the runtime: restricted Git sources.'),
+  HOSTED: z
+    .stringbool()
+    .default(false)
+    .describe(
+      'The runtime is in the cluster of the server: it deploys to managed clusters only, and calls no Services of its cluster. Implies SINGLE_NAMESPACE.',
+    ),
   HOST: z.string().default('0.0.0.0').describe('Address to listen on.'),
   PORT: Port.default(8080).describe('Port to listen on; 0 selects a free port.'),
   NAMESPACE: z.string().optional().describe('Namespace of the runtime. Default: that of the pod or of the kubeconfig.'),
@@ -134,6 +140,7 @@ export async function toAppProxyOptions(
     requireHttps: config.REQUIRE_HTTPS,
     servesGitops: config.GITOPS,
     isNamespaced: config.SINGLE_NAMESPACE,
+    isHosted: config.HOSTED,
     kube: openKube({ access, log: rest.log, clock: rest.clock }),
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),

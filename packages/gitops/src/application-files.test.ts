@@ -146,11 +146,9 @@ test('the other documents of a file stay byte for byte', () => {
 
 test('a manifest that Argo CD would refuse or ignore is refused with place, reason and what to do', () => {
   const problems = (text: string): unknown[] =>
-    problemsOfApplication(text, 'shop', { source: apps, namespace }).map(({ path, line, message, hint }) => [
-      `${path ?? ''}:${line ?? ''}`,
-      message,
-      hint,
-    ])
+    problemsOfApplication(text, 'shop', { source: apps, place: { runtime: 'prod', namespace } }).map(
+      ({ path, line, message, hint }) => [`${path ?? ''}:${line ?? ''}`, message, hint],
+    )
   expect(problems(FILE)).toEqual([])
   expect(problems(FILE.replace('path: deploy', 'pth: deploy'))).toEqual([
     ['spec.source.pth:14', 'An Application has no field spec.source.pth.', 'Did you mean path?'],
@@ -190,9 +188,19 @@ test('a manifest that Argo CD would refuse or ignore is refused with place, reas
   expect(problems('a: &a [1]\nb: [*c]\n')).toHaveLength(1)
 })
 
+test('an application of a hosted runtime names a managed cluster', () => {
+  const problems = (text: string): unknown[] =>
+    problemsOfApplication(text, 'shop', { source: apps, place: { runtime: 'prod', namespace, isHosted: true } }).map(
+      ({ path }) => path,
+    )
+  const own = FILE.replace('server: https://kubernetes.default.svc', 'name: in-cluster')
+  expect([problems(FILE), problems(own)]).toEqual([['spec.destination'], ['spec.destination']])
+  expect(problems(own.replace('in-cluster', 'eu'))).toEqual([])
+})
+
 test('the limits of a restricted Git source count for namespace, project, repository and destination', () => {
   const paths = (text: string): (string | undefined)[] =>
-    problemsOfApplication(text, 'shop', { source: shop, namespace }).map(({ path }) => path)
+    problemsOfApplication(text, 'shop', { source: shop, place: { runtime: 'prod', namespace } }).map(({ path }) => path)
   expect(paths(FILE)).toEqual(['metadata.namespace', 'spec.project', 'spec.destination'])
   const fitting = FILE.replace('namespace: runtime', 'namespace: cf-shop')
     .replace('project: default', 'project: shop')

@@ -2,10 +2,10 @@
 import { splitRepositoryUrl, type ApplicationFields, type GitSource } from '@windlass/protocol'
 import { editsOfFields } from './application-fields.ts'
 import { editDocument, valueOf } from './application-documents.ts'
-import { homeOf, problemsInGitSource, type ApplicationHome } from './application-limits.ts'
+import { problemsInGitSource, type ApplicationHome } from './application-limits.ts'
 import { checkApplication, type ManifestProblem } from './check-application.ts'
 import { matchesGlob } from './glob.ts'
-import { IN_CLUSTER_SERVER } from './runtime-files.ts'
+import { IN_CLUSTER_SERVER, type RuntimePlace } from './runtime-files.ts'
 import { toYaml } from './yaml.ts'
 
 export type ApplicationText =
@@ -42,7 +42,7 @@ export function withFields(text: string, fields: ApplicationFields): Application
 export function problemsOfApplication(
   text: string,
   name: string,
-  { source, namespace }: { readonly source: GitSource; readonly namespace: string },
+  { source, place }: { readonly source: GitSource; readonly place: RuntimePlace },
 ): readonly ManifestProblem[] {
   const checked = checkApplication(text)
   if (checked.problems !== undefined) return checked.problems
@@ -57,7 +57,7 @@ export function problemsOfApplication(
             hint: 'A name never changes: create another application.',
           },
         ]
-  return [...renamed, ...problemsInGitSource(application, source, homeOf(source, namespace))]
+  return [...renamed, ...problemsInGitSource(application, source, place)]
 }
 
 /** Returns why Argo CD would not apply a file of a Git source; undefined if it would. `file`: from the folder of the source. */

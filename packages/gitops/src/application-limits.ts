@@ -4,7 +4,7 @@ import type { ApplicationShape } from './application-shape.ts'
 import type { ManifestProblem } from './check-application.ts'
 import { matchesGlob } from './glob.ts'
 import { IN_CLUSTER } from './layout.ts'
-import { IN_CLUSTER_SERVER } from './runtime-files.ts'
+import { IN_CLUSTER_SERVER, type RuntimePlace } from './runtime-files.ts'
 
 /** Where applications of a Git source are. */
 export interface ApplicationHome {
@@ -18,10 +18,21 @@ export function homeOf(source: GitSource, namespace: string): ApplicationHome {
   return { namespace: source.sourceNamespace ?? '', project: source.name }
 }
 
-/** Returns what an application must not have in this Git source. */
-export function problemsInGitSource(application: ApplicationShape, source: GitSource, home: ApplicationHome): ManifestProblem[] {
+/** Returns what an application must not have in this Git source of a runtime. */
+export function problemsInGitSource(
+  application: ApplicationShape,
+  source: GitSource,
+  { namespace, isHosted }: Pick<RuntimePlace, 'namespace' | 'isHosted'>,
+): ManifestProblem[] {
   const { metadata, spec } = application
+  const home = homeOf(source, namespace)
   const problems: ManifestProblem[] = []
+  if (isHosted === true && isOwnCluster(spec.destination))
+    problems.push({
+      path: 'spec.destination',
+      message: 'A hosted GitOps runtime deploys nothing to its own cluster, which is that of the server.',
+      hint: 'Name a managed cluster: `windlass gitops cluster list RUNTIME`.',
+    })
   if (metadata.namespace !== undefined && metadata.namespace !== home.namespace)
     problems.push({
       path: 'metadata.namespace',
@@ -73,12 +84,16 @@ function isRepository(pattern: string, repository: string): boolean {
   return pattern === '*' || matchesGlob(plain(pattern), plain(repository), '/')
 }
 
+function isOwnCluster({ server, name }: Pick<ApplicationShape['spec']['destination'], 'server' | 'name'>): boolean {
+  return name === IN_CLUSTER || server === IN_CLUSTER_SERVER
+}
+
 type Allowed = NonNullable<GitSource['destinations']>[number]
 
 function isDestination(allowed: Allowed, { server, name, namespace = '' }: ApplicationShape['spec']['destination']): boolean {
   if (!matchesGlob(allowed.namespace, namespace)) return false
   // The own cluster has both a name and a URL.
-  const isOwn = name === IN_CLUSTER || server === IN_CLUSTER_SERVER
+  const isOwn = isOwnCluster({ server, name })
   const [ownName, ownServer] = isOwn ? [IN_CLUSTER, IN_CLUSTER_SERVER] : [name ?? '', server ?? '']
   if (allowed.name !== undefined) return allowed.name === '*' || (ownName !== '' && matchesGlob(allowed.name, ownName))
   return allowed.server !== undefined && (allowed.server === '*' || (ownServer !== '' && matchesGlob(allowed.server, ownServer)))

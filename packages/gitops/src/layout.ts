@@ -55,9 +55,16 @@ function yamlIn(folder: string): string[] {
   return [`${folder}/*.yaml`, `${folder}/**/*.yaml`]
 }
 
-/** Patterns of what a runtime applies to its own cluster, relative to `resources`. */
-export function inClusterPatterns(runtime: string): string[] {
-  return [EVERYWHERE, `${RUNTIMES}/${runtime}`, CONTROL_PLANES, PROJECTS].flatMap(yamlIn)
+/** Patterns of what a runtime applies to its own cluster, relative to `resources`. A hosted one applies its Git sources only. */
+export function inClusterPatterns({
+  runtime,
+  isHosted,
+}: {
+  readonly runtime: string
+  readonly isHosted?: boolean | undefined
+}): string[] {
+  const own = `${RUNTIMES}/${runtime}`
+  return (isHosted === true ? [own] : [EVERYWHERE, own, CONTROL_PLANES, PROJECTS]).flatMap(yamlIn)
 }
 
 /** Patterns of what a configuration runtime applies in addition: products and promotions. */

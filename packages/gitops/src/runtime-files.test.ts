@@ -106,3 +106,15 @@ test('a managed cluster gets only what is for all clusters, and its file names i
   expect(text).toContain('      - CreateNamespace=true\n')
   expect(clusterServerOf(text)).toBe('https://10.1.2.3:6443')
 })
+
+test('a hosted runtime applies its Git sources to its own cluster, with a project for that, and the rest to managed clusters', () => {
+  const hosted = { ...place, isHosted: true }
+  const text = inClusterFile(shared, hosted, { isConfigurationRuntime: false })
+  expect(text).toContain('include: "{runtimes/prod/*.yaml,runtimes/prod/**/*.yaml}"\n')
+  expect(text).toContain('project: windlass-runtime\n')
+  expect(editInClusterFile(text, shared, { ...hosted, isConfigurationRuntime: false })).toBe(text)
+  expect(runtimeApplication(shared, hosted)).toMatchObject({ spec: { project: 'windlass-runtime' } })
+  const eu = clusterFile(shared, hosted, { name: 'eu', server: 'https://eu.example.com' })
+  expect(eu).toContain('project: default\n')
+  expect(eu).toContain('include: "{all-runtimes-all-clusters/*.yaml,all-runtimes-all-clusters/**/*.yaml}"\n')
+})

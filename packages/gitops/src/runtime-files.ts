@@ -16,6 +16,12 @@ import { editYaml, readManifest, toYaml, type Manifest } from './yaml.ts'
 /** Where Argo CD finds the API server of its own cluster. */
 export const IN_CLUSTER_SERVER = 'https://kubernetes.default.svc'
 
+/**
+ * Project of the applications of a hosted runtime itself. The chart creates it: it allows sets of applications and applications in the namespace of the runtime. The project
+ * `default` of a hosted runtime allows all clusters but that of the runtime.
+ */
+export const HOSTED_PROJECT = 'windlass-runtime'
+
 export const ENTITY_LABEL = 'codefresh.io/entity'
 export const INTERNAL_LABEL = 'codefresh.io/internal'
 const INTERNAL_CONFIG = { [ENTITY_LABEL]: 'internal-config', [INTERNAL_LABEL]: 'true' }
@@ -39,16 +45,24 @@ export interface SharedPlace {
 export interface RuntimePlace {
   readonly runtime: string
   readonly namespace: string
+  /** True for a runtime in the cluster of the server, whose other namespaces are those of others. Default: false. */
+  readonly isHosted?: boolean | undefined
+}
+
+/** Returns the project of the applications with which a runtime changes its own namespace. */
+export function ownProject({ isHosted }: Pick<RuntimePlace, 'isHosted'>): string {
+  return isHosted === true ? HOSTED_PROJECT : 'default'
 }
 
 /** Returns the application that is created once in the cluster of the runtime. It applies the folder of the runtime, which has further applications. */
-export function runtimeApplication(shared: SharedPlace, { runtime, namespace }: RuntimePlace): Manifest {
+export function runtimeApplication(shared: SharedPlace, place: RuntimePlace): Manifest {
+  const { runtime, namespace } = place
   return {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',
     metadata: { name: runtimeApplicationName(runtime), namespace, labels: INTERNAL_CONFIG },
     spec: {
-      project: 'default',
+      project: ownProject(place),
       source: { repoURL: shared.clone, path: below(shared.path, clustersFolder(runtime)), targetRevision: shared.branch },
       destination: { namespace, server: IN_CLUSTER_SERVER },
       syncPolicy: SYNC_POLICY,
@@ -67,8 +81,8 @@ export interface InClusterOptions {
 
 /** Returns the file of the application that applies the repository to the cluster of the runtime. */
 export function inClusterFile(shared: SharedPlace, place: RuntimePlace, { isConfigurationRuntime }: InClusterOptions): string {
-  const patterns = [...inClusterPatterns(place.runtime), ...(isConfigurationRuntime ? CONFIGURATION_PATTERNS : [])]
-  const target = { name: IN_CLUSTER, server: IN_CLUSTER_SERVER, patterns, syncPolicy: SYNC_POLICY }
+  const patterns = [...inClusterPatterns(place), ...(isConfigurationRuntime ? CONFIGURATION_PATTERNS : [])]
+  const target = { name: IN_CLUSTER, project: ownProject(place), server: IN_CLUSTER_SERVER, patterns, syncPolicy: SYNC_POLICY }
   return toYaml(resourcesApplication(shared, place, target))
 }
 
@@ -82,11 +96,14 @@ export function clusterFile(
   { name, server }: { readonly name: string; readonly server: string },
 ): string {
   const syncPolicy = { ...SYNC_POLICY, syncOptions: [...SYNC_POLICY.syncOptions, 'CreateNamespace=true'] }
-  return toYaml(resourcesApplication(shared, place, { name, server, patterns: MANAGED_CLUSTER_PATTERNS, syncPolicy }))
+  return toYaml(
+    resourcesApplication(shared, place, { name, project: 'default', server, patterns: MANAGED_CLUSTER_PATTERNS, syncPolicy }),
+  )
 }
 
 interface ResourcesTarget {
   readonly name: string
+  readonly project: string
   /** URL of the API server. */
   readonly server: string
   readonly patterns: readonly string[]
@@ -99,7 +116,7 @@ function resourcesApplication(shared: SharedPlace, { namespace }: RuntimePlace, 
     kind: 'Application',
     metadata: { name: target.name, namespace, labels: INTERNAL_CONFIG },
     spec: {
-      project: 'default',
+      project: target.project,
       source: {
         repoURL: shared.clone,
         path: below(shared.path, RESOURCES),
@@ -150,14 +167,14 @@ export function clusterServerOf(text: string): string | undefined {
 export function editInClusterFile(
   text: string,
   shared: SharedPlace,
-  { runtime, isConfigurationRuntime }: InClusterOptions & Pick<RuntimePlace, 'runtime'>,
+  { isConfigurationRuntime, ...place }: InClusterOptions & Pick<RuntimePlace, 'runtime' | 'isHosted'>,
 ): string | undefined {
   const source = Application.safeParse(readManifest(text)).data?.spec.source
   if (source === undefined) return undefined
   const include = source.directory?.include
   const given = include === undefined ? [] : (splitPatterns(include) ?? [])
   const kept = given.filter((pattern) => isConfigurationRuntime || !CONFIGURATION_PATTERNS.includes(pattern))
-  const wanted = [...inClusterPatterns(runtime), ...(isConfigurationRuntime ? CONFIGURATION_PATTERNS : [])]
+  const wanted = [...inClusterPatterns(place), ...(isConfigurationRuntime ? CONFIGURATION_PATTERNS : [])]
   const patterns = joinPatterns([...kept, ...wanted.filter((pattern) => !kept.includes(pattern))])
   const path = below(shared.path, RESOURCES)
   const isSame =

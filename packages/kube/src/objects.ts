@@ -41,6 +41,7 @@ const of = (apiVersion: string, plural: string, namespaced = true): Place => ({
 /** The kinds that this client supports. */
 export const KINDS = {
   Application: of('argoproj.io/v1alpha1', 'applications'),
+  AppProject: of('argoproj.io/v1alpha1', 'appprojects'),
   ClusterRole: of('rbac.authorization.k8s.io/v1', 'clusterroles', false),
   ClusterRoleBinding: of('rbac.authorization.k8s.io/v1', 'clusterrolebindings', false),
   ConfigMap: core('configmaps'),

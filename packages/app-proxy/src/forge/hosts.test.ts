@@ -28,6 +28,16 @@ test('forges are at names, at private addresses, and outside of a pod at loopbac
   expect(await machine.addressesOf(new URL('http://127.0.0.1:3000'))).toEqual([])
 })
 
+test('a hosted runtime calls no Services of its cluster', () => {
+  const hosted = openForgeHosts({ mayUseLoopback: false, mayUseServices: false })
+  const inCluster = ['windlass', 'windlass.platform.svc', 'X.Platform.SVC.cluster.local', '10-1-2-3.platform.pod.cluster.local']
+  for (const host of inCluster)
+    expect(() => hosted.requireForge(new URL(`https://${host}`)), host).toThrow(
+      expect.objectContaining({ code: 'request-invalid', message: expect.stringContaining('cluster of the server') }),
+    )
+  for (const host of ['git.example.com', 'svc.example.com', '10.1.2.3']) hosted.requireForge(new URL(`https://${host}`))
+})
+
 test('a name leads to its addresses, unless one of them is refused or no name server answers', async () => {
   const hostsWith = (...addresses: string[]): ReturnType<typeof openForgeHosts> =>
     openForgeHosts({

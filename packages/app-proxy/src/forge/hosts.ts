@@ -18,15 +18,22 @@ export interface ForgeHosts {
 export interface ForgeHostsOptions {
   /** False in a pod, whose loopback addresses are its own. */
   readonly mayUseLoopback: boolean
+  /** False in a hosted runtime: the Services of its cluster are those of others. Default: true. */
+  readonly mayUseServices?: boolean | undefined
   /** Default: the operating system. */
   readonly resolve?: ResolveName | undefined
 }
 
-export function openForgeHosts({ mayUseLoopback, resolve }: ForgeHostsOptions): ForgeHosts {
+export function openForgeHosts({ mayUseLoopback, mayUseServices = true, resolve }: ForgeHostsOptions): ForgeHosts {
   const lookup = guardedLookup((address) => isBlocked(address, mayUseLoopback), resolve)
 
   function requireForge(url: URL): void {
     const host = hostOf(url)
+    if (!mayUseServices && isServiceName(host))
+      throw fault('request-invalid', {
+        message: `${host} is a name of the cluster of the server, which a hosted GitOps runtime does not call.`,
+        hint: 'Name a host that other networks know.',
+      })
     // Programs differ in whether a name with a dot at its end is the same name, so an address of one might be used for the other.
     if (!host.endsWith('.') && (isIP(host) === 0 || !isBlocked(host, mayUseLoopback))) return
     throw fault('request-invalid', {
@@ -50,6 +57,12 @@ export function openForgeHosts({ mayUseLoopback, resolve }: ForgeHostsOptions): 
       return promise
     },
   }
+}
+
+/** Returns true for a name that the DNS of a cluster resolves to its Services and pods, also by its search list. */
+function isServiceName(host: string): boolean {
+  const name = host.toLowerCase()
+  return (isIP(name) === 0 && !name.includes('.')) || /\.(?:svc|pod)(?:\.|$)|\.cluster\.local$/.test(name)
 }
 
 /** Returns the fault of a forge that does not answer. Its hint is for who operates the app-proxy. */

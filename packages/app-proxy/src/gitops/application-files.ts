@@ -95,7 +95,7 @@ export function openApplicationFiles({
 
   /** Throws `request-invalid` with what is wrong. */
   function requireManifest(text: string, name: string, source: ListedGitSource): void {
-    refuse(name, problemsOfApplication(text, name, { source, namespace }))
+    refuse(name, problemsOfApplication(text, name, { source, place }))
   }
 
   /** Commits a plan, or only makes it, and lets Argo CD look at the Git source. */
@@ -188,7 +188,7 @@ export function openApplicationFiles({
         const seen = base === view.revision ? now : await findInFile(branch.viewAt(base), file, name)
         // What others have changed since is not known then, and must not be undone.
         if (seen === undefined) throw elsewhereBefore(name, { file, base })
-        const own = requireText(name, changedText(seen.document.text, input, { name, source, namespace }))
+        const own = requireText(name, changedText(seen.document.text, input, { name, source, place }))
         requireManifest(own, name, source)
         const other = seen.text === now.text ? undefined : await branch.lastChange(file, view.revision)
         const after = await onTopOf({ seen, now, own, branch, isText: input.text !== undefined })
@@ -226,19 +226,19 @@ async function onTopOf({ seen, now, own, branch, isText }: Merging): Promise<str
 interface Changing {
   readonly name: string
   readonly source: ListedGitSource
-  readonly namespace: string
+  readonly place: RuntimePlace
 }
 
 function changedText(
   before: string,
   { fields, manifest, text }: ApplicationEdit,
-  { name, source, namespace }: Changing,
+  { name, source, place }: Changing,
 ): ApplicationText {
   if (fields !== undefined) return withFields(before, fields)
   if (text !== undefined) return { text }
   const wanted = manifest ?? ''
   // Its places are those of the text that the caller has.
-  const problems = problemsOfApplication(wanted, name, { source, namespace })
+  const problems = problemsOfApplication(wanted, name, { source, place })
   if (problems.length > 0) return { problems }
   const edited = editToManifest(before, wanted)
   return edited === undefined

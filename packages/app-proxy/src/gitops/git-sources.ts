@@ -5,10 +5,12 @@ import {
   gitSourcePath,
   IN_CLUSTER,
   isSameGitSource,
+  ownProject,
   readGitSource,
   runtimeApplicationName,
   runtimeFolder,
   toGitSource,
+  type NamedInput,
   type RuntimePlace,
 } from '@windlass/gitops'
 import { fault, isFault } from '@windlass/kit'
@@ -56,6 +58,9 @@ export interface GitSourcesOptions {
 export function openGitSources({ shared, repositories, place, isNamespaced }: GitSourcesOptions): GitSources {
   const { runtime, namespace } = place
   const toListed = (source: GitSource): ListedGitSource => ({ ...source, file: gitSourcePath(runtime, source.name) })
+  /** In a hosted runtime the application of a Git source changes the namespace of the runtime, so it has the project for that. */
+  const withProject = <Input extends NewGitSource | NamedInput>(input: Input): Input =>
+    place.isHosted === true && input.type === 'standard' ? { ...input, project: ownProject(place) } : input
 
   async function planNew(view: RepositoryView, input: NewGitSource): Promise<Plan<GitSource>> {
     await requireRuntime(view, runtime)
@@ -88,19 +93,24 @@ export function openGitSources({ shared, repositories, place, isNamespaced }: Gi
         found.push(...(await Promise.all(paths.slice(at, at + READS).map((path) => readOne(view, path)))).flat())
       return found.toSorted((one, other) => (one.name < other.name ? -1 : 1))
     },
-    async create(call, input) {
+    async create(call, given) {
+      const input = withProject(given)
       noteSubject(`Git source ${input.name}`)
       if (isNamespaced && input.type === 'restricted')
         throw fault('request-invalid', {
           message: `The GitOps runtime "${runtime}" is limited to its namespace, and the applications of a restricted Git source are in another one.`,
-          hint: 'Create a standard Git source, or install the runtime without global.runtime.singleNamespace.',
+          hint:
+            place.isHosted === true
+              ? 'Create a standard Git source.'
+              : 'Create a standard Git source, or install the runtime without global.runtime.singleNamespace.',
         })
       const repository = await shared.open(call)
       const isChecked = await checkRepository(repositories, call, input.repository)
       const { commit, result } = await repository.change((view) => planNew(view, input))
       return { gitSource: toListed(result), commit, isChecked }
     },
-    async edit(call, input) {
+    async edit(call, given) {
+      const input = withProject(given)
       const repository = await shared.open(call)
       const isChecked = await checkRepository(repositories, call, input.repository)
       const { commit, result } = await repository.change(async (view) => {

@@ -45,6 +45,7 @@ export function openRuntimeCharts({
       })
     },
     async set(call, input) {
+      requireOwn(place)
       const repository = await shared.open(call)
       const { commit, result } = await repository.change((view) => planChart(view, { repository, place, input }))
       return { chart: result, commit }
@@ -80,6 +81,15 @@ async function planChart(view: RepositoryView, { repository, place, input }: Cha
   if ((await view.read(application)) === undefined) files.set(application, chartApplicationFile(repository.place, place, folder))
   const message = input.message ?? `Set the chart of the GitOps runtime ${runtime} to ${input.version}`
   return { message, files, result: wanted }
+}
+
+/** Throws `not-supported` for a hosted runtime: whoever writes to the repository would choose its rights. */
+function requireOwn({ runtime, isHosted }: RuntimePlace): void {
+  if (isHosted !== true) return
+  throw fault('not-supported', {
+    message: `The GitOps runtime "${runtime}" is hosted, so its chart is not installed from the repository of the account.`,
+    hint: 'The operator of the platform upgrades it with `windlass gitops upgrade`.',
+  })
 }
 
 /** Throws `request-invalid` for a runtime whose name is that of another folder. */

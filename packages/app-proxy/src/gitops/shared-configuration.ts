@@ -101,15 +101,24 @@ async function planSetUp(view: RepositoryView, setUp: SetUp): Promise<Plan<strin
   const path = clusterPath(runtime, IN_CLUSTER)
   const before = await view.read(path)
   if (before !== undefined) requireNamespace(before, place)
+  if (place.isHosted === true && setUp.isConfigurationRuntime === true) throw notForHosted(runtime)
   const isConfigurationRuntime =
-    setUp.isConfigurationRuntime ?? (before === undefined ? await isFirst(view) : isConfigurationFile(before) === true)
+    setUp.isConfigurationRuntime ??
+    (before === undefined ? place.isHosted !== true && (await isFirst(view)) : isConfigurationFile(before) === true)
   const text =
     before === undefined
       ? inClusterFile(shared, place, { isConfigurationRuntime })
-      : editInClusterFile(before, shared, { runtime, isConfigurationRuntime })
+      : editInClusterFile(before, shared, { ...place, isConfigurationRuntime })
   if (text === undefined) throw foreignFile(path)
   if (text !== before) files.set(path, text)
   return { message: message ?? `Set up the GitOps runtime ${runtime}`, files, result: text }
+}
+
+function notForHosted(runtime: string): Fault {
+  return fault('not-supported', {
+    message: `The GitOps runtime "${runtime}" is hosted, and applies nothing but its Git sources to its own cluster, so it is no configuration runtime.`,
+    hint: 'Choose a runtime in a cluster of your own with `windlass gitops config set NAME --configuration-runtime`.',
+  })
 }
 
 /** Throws `conflict` for files of an installation in another namespace: all of them name it. */

@@ -94,15 +94,23 @@ const OBJECTS: readonly Pick<Right, 'group' | 'resource'>[] = [
   { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' },
 ]
 
+const OBJECTS_OF_HOSTED: typeof OBJECTS = [
+  { group: '', resource: 'resourcequotas' },
+  { group: '', resource: 'limitranges' },
+  { group: 'argoproj.io', resource: 'appprojects' },
+]
+
 /** Returns the permissions that an installation needs in its namespace. Pure. */
-export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>): Right[] {
+export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>, isHosted = false): Right[] {
   const ways = {
     ingress: [{ group: 'networking.k8s.io', resource: 'ingresses' }],
     httproute: [{ group: 'gateway.networking.k8s.io', resource: 'httproutes' }],
     tunnel: [],
     url: [],
   }
-  const rights = [...OBJECTS, ...ways[kind]].flatMap((object) => WRITE.map((verb): Right => ({ verb, ...object, namespace })))
+  const rights = [...OBJECTS, ...ways[kind], ...(isHosted ? OBJECTS_OF_HOSTED : [])].flatMap((object) =>
+    WRITE.map((verb): Right => ({ verb, ...object, namespace })),
+  )
   const applications = { group: 'argoproj.io', resource: 'applications', namespace }
   return [
     ...rights,
@@ -113,11 +121,11 @@ export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>):
 }
 
 /** Checks the version of the cluster and the permissions of its user. */
-export async function checkCluster(kube: Kube, namespace: string, access: Access): Promise<Finding[]> {
+export async function checkCluster(kube: Kube, namespace: string, access: Access, isHosted = false): Promise<Finding[]> {
   try {
     const version = evaluateVersion(await kube.version())
     const hint = 'Install with an account that has it, such as cluster-admin.'
-    return [version, ...(await checkRights(kube, neededRights(namespace, access), hint))]
+    return [version, ...(await checkRights(kube, neededRights(namespace, access, isHosted), hint))]
   } catch (error) {
     if (!isFault(error)) throw error
     return [{ check: 'cluster', status: 'fail', message: error.message, hint: error.hint }]

@@ -19,6 +19,8 @@ export interface ValueFlags {
   readonly setValue: readonly string[]
   readonly ingressHost?: string | undefined
   readonly ingressClass?: string | undefined
+  /** True for a runtime in the cluster of the server. */
+  readonly hosted?: boolean | undefined
 }
 
 /** Values of the chart that are whole numbers. Others may look like one, such as a tag of an image. */
@@ -32,7 +34,8 @@ export function readRuntimeValues(flags: ValueFlags): Tree {
     throw fault('usage', { message: '--ingress-class needs --ingress-host.', hint: 'Add the host of the runtime.' })
   const ingress =
     ingressHost === undefined ? {} : { enabled: true, hosts: [ingressHost], ...defined({ className: ingressClass }) }
-  const withIngress = mergeTrees(file, pruneTree({ global: { runtime: { ingress } } }))
+  const hosted = flags.hosted === true ? { codefreshHosted: true } : {}
+  const withIngress = mergeTrees(file, pruneTree({ global: { runtime: { ingress, ...hosted } } }))
   return flags.setValue.reduce((tree, pair) => {
     const [name, text] = splitPair(pair, '--set-value')
     return setValue(tree, name, COUNTS.test(name) && /^\d{1,9}$/.test(text) ? Number(text) : typedValue(text))
@@ -113,6 +116,11 @@ export function registerUrlIn(values: Tree): string | undefined {
   const domain = server('subdomainHost')
   const host = server('host') ?? (domain === undefined ? undefined : `register.${domain}`)
   return host === undefined || host.includes('://') ? host : `https://${host}`
+}
+
+/** Returns true if values make the runtime a hosted one. Pure. */
+export function isHostedIn(values: Tree): boolean {
+  return valueAt(values, ['global', 'runtime', 'codefreshHosted']) === true
 }
 
 /** Returns the name of the runtime in values; undefined if they have none. Pure. */

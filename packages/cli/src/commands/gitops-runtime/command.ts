@@ -31,6 +31,10 @@ export const gitopsRuntimeCommands = [
     options: {
       ...kubeOptions,
       ...valueOptions,
+      hosted: flag(
+        '--hosted',
+        'For operators of the server: the runtime is in the cluster of the server, and deploys to managed clusters only',
+      ),
       recover: flag(
         '--recover',
         'Take over an existing runtime of this name that is offline, and replace a Secret codefresh-token of another installation; a copy of it stays',
@@ -41,6 +45,7 @@ export const gitopsRuntimeCommands = [
       'windlass gitops install prod',
       'windlass gitops install prod --kube-context-name prod --kube-namespace gitops --ingress-host gitops.example.com',
       'windlass gitops install prod --values values.yaml --set-value app-proxy.replicaCount=2',
+      'windlass gitops install hosted --hosted --kube-namespace acme --values hosted.yaml',
     ],
     run: async (invocation) => (await import('./install.ts')).installRuntime(invocation),
   }),

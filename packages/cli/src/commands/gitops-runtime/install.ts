@@ -6,12 +6,21 @@ import type { Finding } from '@windlass/kube'
 import type { Invocation } from '../../command.ts'
 import { argoServerIn, checkArgoCd, throughCluster } from '../../gitops/argo-cd.ts'
 import { checkAddress, checkCluster, checkKey, checkRegisterUrl, printFindings, requirePassed } from '../../gitops/checks.ts'
+import { checkHosted, removeOpenProject } from '../../gitops/hosted.ts'
 import { requireRuntimeName } from '../../gitops/names.ts'
 import { ensureRuntimeToken } from '../../gitops/runtime-token.ts'
 import { ensureRestrictedNamespace, openGitopsTarget, type GitopsTarget, type TargetFlags } from '../../gitops/target.ts'
 import { openTokenStore } from '../../gitops/token-secret.ts'
 import { lastLines, requireOnline } from '../../gitops/tunnel-state.ts'
-import { accessOf, factValues, nameIn, readRuntimeValues, registerUrlIn, type ValueFlags } from '../../gitops/values.ts'
+import {
+  accessOf,
+  factValues,
+  isHostedIn,
+  nameIn,
+  readRuntimeValues,
+  registerUrlIn,
+  type ValueFlags,
+} from '../../gitops/values.ts'
 import type { Printer } from '../../printer.ts'
 import { withClusterUrl } from '../../runner/cluster-url.ts'
 import { INSTALL_MS } from '../../runner/helm/helm.ts'
@@ -32,12 +41,15 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   const { cluster, namespace } = target
   const before = await target.helm.values(target.release)
   requireSameName(name, { before, given, namespace })
-  const access = accessOf(mergeTrees(before ?? {}, given))
+  const wanted = mergeTrees(before ?? {}, given)
+  const access = accessOf(wanted)
+  const isHosted = isHostedIn(wanted)
   const key = await checkKey(session.client)
   const findings = [
     key,
-    ...(await checkCluster(cluster.kube, namespace, access)),
-    ...(await checkArgoIn(target, mergeTrees(before ?? {}, given))),
+    ...(await checkCluster(cluster.kube, namespace, access, isHosted)),
+    ...(await checkArgoIn(target, wanted)),
+    ...(isHosted ? await checkHosted(cluster.kube, namespace) : []),
     ...(await checkAddress(access, settings)),
   ]
   requirePassed(findings, out)
@@ -59,6 +71,7 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   const values = mergeTrees(mergeTrees(before ?? {}, facts), given)
   const isTunnel = access.kind === 'tunnel'
   printFindings([token, ...(isTunnel ? await checkRegisterUrl(registerUrlIn(values), settings) : [])], out)
+  if (isHosted) await removeOpenProject(cluster.kube, namespace)
   await installChart(target, values, out)
   if (isTunnel) await requireOnline(session.client, name)
   out.line(`gitops-runtime/${name} installed`)
@@ -97,7 +110,10 @@ export async function upgradeRuntime({ args, options, out, settings }: Invocatio
     })
   requireSameName(name, { before, given, namespace })
   const values = mergeTrees(before, given)
-  requirePassed(await checkArgoIn(target, values), out)
+  const isHosted = isHostedIn(values)
+  const { kube } = target.cluster
+  requirePassed([...(await checkArgoIn(target, values)), ...(isHosted ? await checkHosted(kube, namespace) : [])], out)
+  if (isHosted) await removeOpenProject(kube, namespace)
   await installChart(target, values, out)
   out.line(`gitops-runtime/${name} upgraded`)
 }
