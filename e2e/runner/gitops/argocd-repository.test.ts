@@ -13,7 +13,6 @@ import { openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { startRegistry } from '../../support/registry.ts'
 import { isSynced, TOKEN_SECRET, type Live } from './argocd-runtime.ts'
-import { isSynced, type Live } from './argocd-runtime.ts'
 import { limitArgoCd, openNeighbour, setFence, type Fence } from './hosted-scene.ts'
 import { openRepositoryScene, type RepositoryScene } from './repository-scene.ts'
 

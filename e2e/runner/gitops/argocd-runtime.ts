@@ -78,7 +78,6 @@ export async function startRuntime({ cluster, http, argo, name, namespace, isHos
       namespace,
       argo: { server: { url: relay.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
       isHosted,
-      argo: { server: { url: argo.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
       proxy: proxyFrom({}),
       mayUseLoopback: true,
       workFolder: folder,

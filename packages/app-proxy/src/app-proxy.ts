@@ -181,13 +181,13 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     ]
   }
 
-  const calls = new CallCounts()
+  const counts = new CallCounts()
   const reported: Reported = { report: undefined, statusAt: 0, clusters: 0, clustersAt: 0 }
   const isReporting = options.servesGitops !== false
   const metrics =
     options.metricsPort === undefined
       ? undefined
-      : await serveMetrics(options.metricsPort, { calls, reported: isReporting ? reported : undefined })
+      : await serveMetrics(options.metricsPort, { counts, reported: isReporting ? reported : undefined })
   const plainRoutes = [
     route('GET', '/version', {
       right: 'see-gitops',
@@ -204,7 +204,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   const server = openHttp({
     access,
     audit,
-    calls,
+    counts,
     origins: options.origins,
     pathPrefix: (options.pathPrefix ?? PATH_PREFIX).replace(/\/$/, ''),
     requireHttps: options.requireHttps === true,

@@ -30,7 +30,7 @@ export class CallCounts {
 }
 
 export interface Measured {
-  readonly calls: CallCounts
+  readonly counts: CallCounts
   /** What was reported last; undefined for the app-proxy of a Runner. */
   readonly reported: Reported | undefined
 }
@@ -43,14 +43,14 @@ export function serveMetrics(port: number, measured: Measured): Promise<ProbeSer
   })
 }
 
-function metricsOf({ calls, reported }: Measured): Metric[] {
+function metricsOf({ counts, reported }: Measured): Metric[] {
   const own: Metric[] = [
-    { name: 'windlass_app_proxy_calls', help: 'Calls in progress.', samples: [{ value: calls.open }] },
+    { name: 'windlass_app_proxy_calls', help: 'Calls in progress.', samples: [{ value: counts.open }] },
     {
       name: 'windlass_app_proxy_calls_total',
       help: 'Calls that have ended, by the class of their status; left: the caller did not wait.',
       type: 'counter',
-      samples: Array.from(calls.ended, ([outcome, value]) => ({ labels: { outcome }, value })),
+      samples: Array.from(counts.ended, ([outcome, value]) => ({ labels: { outcome }, value })),
     },
   ]
   return reported === undefined ? own : [...own, ...statusMetrics(reported)]

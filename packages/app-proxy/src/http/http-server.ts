@@ -14,7 +14,7 @@ export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly access: Access
   readonly audit: Audit
-  readonly calls: CallCounts
+  readonly counts: CallCounts
   /** Origins of pages that may call. */
   readonly origins: readonly string[]
   /** Path below which all routes are, without a slash at its end; empty for the root. */
@@ -82,40 +82,14 @@ export function openHttp(options: HttpOptions): FastifyInstance {
   return server
 }
 
-function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
-  const { access, audit, calls, closing, log, pathPrefix } = options
-  const { method, path, right, isWrite, maxBodyBytes, slots, run } = route
-  async function admit({ headers }: FastifyRequest): Promise<Caller> {
-    const caller = await access.callerOf(tokenOf(headers))
-    if (isWrite) requireWriting(caller)
-    requireRight(caller, right)
-    return caller
-  }
-  /** Admits a caller. The audit log has the refusal of a change. */
-  async function enter(request: FastifyRequest): Promise<Caller> {
-    try {
-      return await admit(request)
-    } catch (error) {
-      if (isWrite && isFault(error, 'forbidden', 'scope-missing'))
-        await audit.refused(tokenOf(request.headers) ?? '', auditedCall(request))
-      throw error
-    }
-  }
-  const auditedCall = ({ url, headers, id }: FastifyRequest): AuditedCall => ({
-    right,
-    action: `${method} ${pathPrefix}/api${path}`,
-    path: (url.split('?')[0] ?? '').slice(0, MAX_PATH),
-    requestId: id,
-    client: headers['user-agent']?.slice(0, MAX_CLIENT),
-  })
-interface RouteOptions extends Pick<HttpOptions, 'closing' | 'requireHttps'> {
+interface RouteOptions extends Pick<HttpOptions, 'closing' | 'counts' | 'requireHttps'> {
   /** Path below which all routes are. */
   readonly base: string
   readonly calls: Calls
 }
 
 function addRoute(server: FastifyInstance, route: Route, options: RouteOptions): void {
-  const { base, calls, closing } = options
+  const { base, calls, closing, counts } = options
   const { method, path, maxBodyBytes, slots } = route
   const asked = ({ url }: FastifyRequest): Asked => ({ route, path: url.split('?')[0] ?? '' })
   server.route({
@@ -124,8 +98,8 @@ function addRoute(server: FastifyInstance, route: Route, options: RouteOptions):
     bodyLimit: maxBodyBytes,
     // Before the body is read, so that refused calls use no memory.
     async onRequest(request, reply) {
-      calls.begin()
-      whenGone(reply, () => calls.end(reply.raw.writableFinished ? reply.statusCode : undefined))
+      counts.begin()
+      whenGone(reply, () => counts.end(reply.raw.writableFinished ? reply.statusCode : undefined))
       if (options.requireHttps) requireHttps(request.headers)
       await calls.enter(request, asked(request))
       const leave = await slots?.enter()
