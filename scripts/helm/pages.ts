@@ -41,6 +41,10 @@ export function chartFiles(): MadeFile[] {
         rulesTemplate('gitops.reporterRules', REPORTER_ROLE, readRole(REPORTER_ROLE)),
     },
     {
+      path: 'charts/windlass-gitops-runtime/templates/_workflow-rules.tpl',
+      text: rulesTemplate('gitops.workflowRules', WORKFLOWS_ROLE, readRole(WORKFLOWS_ROLE)),
+    },
+    {
       path: 'charts/windlass-runtime/templates/app-proxy/_rules.tpl',
       text: rulesTemplate('windlass.appProxyRules', APP_PROXY_ROLE, readRole(APP_PROXY_ROLE).filter(isWithoutArgo)),
     },
@@ -70,6 +74,7 @@ function rulesTemplates(): string {
 
 const APP_PROXY_ROLE = 'packages/app-proxy/rbac/role.yaml'
 const REPORTER_ROLE = 'packages/reporter/rbac/role.yaml'
+const WORKFLOWS_ROLE = 'packages/app-proxy/rbac/workflows-role.yaml'
 
 /** True for rules that the app-proxy of a Runner needs: it has no Argo CD. */
 function isWithoutArgo({ apiGroups }: Rule): boolean {

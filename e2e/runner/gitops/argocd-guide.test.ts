@@ -11,7 +11,7 @@ import { joinGitea, type GiteaUser } from '../../support/gitea.ts'
 import { ensureImages } from '../../support/images.ts'
 import { runProgram } from '../../support/process.ts'
 import { WINDLASS } from '../../support/programs.ts'
-import { clearRuntime } from './argocd-runtime.ts'
+import { clearRuntime } from './runtime-process.ts'
 import { readBlocks, type PageBlock } from './guide-page.ts'
 import { addressValues, openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
 

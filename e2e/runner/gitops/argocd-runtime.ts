@@ -1,21 +1,11 @@
-/** GitOps runtimes on the shared Argo CD: an app-proxy in this process, with an account of the cluster that has the rights of the chart and no others. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startAppProxy } from '@windlass/app-proxy'
-import { nodeTransport, proxyFrom, silentLog, systemClock } from '@windlass/kit'
-import { openKube, type Kube, type KubeObject } from '@windlass/kube'
-import { parse } from 'yaml'
-import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
+/** Applications on the shared Argo CD, and how tests wait for them. */
+import type { KubeObject } from '@windlass/kube'
 import { argoLogs } from '../../support/argocd.ts'
 import type { Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openRelay, type Relay } from './relay.ts'
 import type { SharedArgoCd } from './shared-argocd.ts'
 
-/** Rights of the app-proxy, as the chart has them. */
-const ROLE = join(import.meta.dirname, '../../../packages/app-proxy/rbac/role.yaml')
-const ACCOUNT = 'app-proxy-of-tests'
 /** A controller on a busy machine. Milliseconds. */
 const PATIENCE_MS = 120_000
 

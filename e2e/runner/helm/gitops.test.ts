@@ -8,7 +8,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { ARGO_SERVER_LABELS } from '../../../packages/cli/src/gitops/argo-cd.ts'
 import { neededRights } from '../../../packages/cli/src/gitops/checks.ts'
-import { accessOf, domainOf, factValues } from '../../../packages/cli/src/gitops/values.ts'
+import { accessOf, domainOf, factValues, operatesWorkflows } from '../../../packages/cli/src/gitops/values.ts'
 import { VERSION } from '../../../packages/plan/src/version.ts'
 import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
 import { startRegistry } from '../../support/registry.ts'
@@ -216,6 +216,10 @@ test('app-proxy and reporter have the rights of their packages and no other pod 
   const ofReporter = parse(readFileSync(join(root, 'packages/reporter/rbac/role.yaml'), 'utf8'))
   expect(one(objects, 'Role', 'runtime-event-reporter')['rules']).toEqual(ofReporter.rules)
   expect(text).toContain('runtime-event-reporter\n  here: applications.argoproj.io: get,list,watch\n  elsewhere: nothing\n')
+  const more = parse(readFileSync(join(root, 'packages/app-proxy/rbac/workflows-role.yaml'), 'utf8'))
+  const operating = await render('tunnel', { 'app-proxy': { workflows: { enabled: true } } })
+  expect(one(operating, 'Role', 'cap-app-proxy')['rules']).toEqual([...rules.rules, ...more.rules])
+  expect(env(pod(operating, 'Deployment', 'cap-app-proxy'))).toMatchObject({ WINDLASS_APP_PROXY_WORKFLOWS: 'true' })
   expect(kinds(objects).filter((name) => name.startsWith('Secret/'))).toEqual([])
   expect(kinds(await render('ingress')).filter((name) => name.startsWith('Secret/'))).toEqual([])
   const inline = await render('gitops-runtime')
@@ -451,9 +455,15 @@ const Rules = z.array(
 test.each(['tunnel', 'ingress'] as const)(
   'the command checks the permissions of all objects of %s.yaml before an installation',
   async (name) => {
-    const rights = neededRights('codefresh', accessOf(valuesOf(name)))
+    const values = valuesOf(name)
+    const rights = neededRights('codefresh', { ...accessOf(values), operatesWorkflows: operatesWorkflows(values) })
     const isChecked = (verb: string, group: string, resource: string): boolean =>
-      rights.some((right) => right.verb === verb && right.group === group && right.resource === resource)
+      rights.some(
+        (right) =>
+          right.verb === verb &&
+          right.group === group &&
+          [right.resource, right.subresource].filter(Boolean).join('/') === resource,
+      )
     // Hooks and disruption budgets are parts of an installation with Helm alone.
     const objects = (await render(name)).filter(
       (object) => object.kind !== 'PodDisruptionBudget' && annotationsOf(object)['helm.sh/hook'] === undefined,

@@ -38,6 +38,7 @@ import { hookRoutes } from './http/hook-routes.ts'
 import { openHttp } from './http/http-server.ts'
 import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
 import { PATH_PREFIX, route, type Route } from './http/route.ts'
+import { workflowRoutes } from './http/workflow-routes.ts'
 import { errandLoop } from './promotions/errands.ts'
 import { openRuntimeForges } from './promotions/runtime-forges.ts'
 import { CallCounts, serveMetrics } from './metrics.ts'
@@ -47,6 +48,7 @@ import { openIntegrations } from './store/integrations.ts'
 import { deriveStoreKey, openKeyRing } from './store/keys.ts'
 import type { Reported } from './status/report-loop.ts'
 import { reportRuntime, type ReportTimes } from './status/report-runtime.ts'
+import { openWorkflows } from './workflows/workflows.ts'
 
 /** Commits in progress at once, each with its body in memory and a process of git. */
 const COMMITS = { limit: 6, waiting: 30 }
@@ -88,6 +90,8 @@ export interface AppProxyOptions {
   readonly namespace: string
   /** The server of Argo CD. Without it, the objects of applications are not shown. */
   readonly argo?: { readonly server: Omit<ClientOptions, 'token'>; readonly tokenFile: string } | undefined
+  /** True if Argo Workflows runs in the namespace, and the account of the app-proxy may operate it. Default: false. */
+  readonly operatesWorkflows?: boolean | undefined
   /** PEM file with the certificate authorities of forges. */
   readonly forgeCaFile?: string | undefined
   readonly proxy: ProxySettings
@@ -178,6 +182,10 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, argo, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
+      ...workflowRoutes({
+        workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined,
+        namespace,
+      }),
     ]
   }
 

@@ -89,6 +89,12 @@ export const AppProxyConfig = z.object({
     .string()
     .optional()
     .describe('PEM file with certificate authorities for the server of Argo CD, besides the default ones.'),
+  WORKFLOWS: z
+    .stringbool()
+    .default(false)
+    .describe(
+      'Operate the workflows of Argo Workflows in the namespace of the runtime. The account of the pod needs rights for it.',
+    ),
   FORGE_CA_PATH: z
     .string()
     .optional()
@@ -144,6 +150,7 @@ export async function toAppProxyOptions(
     kube: openKube({ access, log: rest.log, clock: rest.clock }),
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),
+    operatesWorkflows: config.WORKFLOWS,
     forgeCaFile: config.FORGE_CA_PATH,
     proxy,
     // Without a kubeconfig this is a pod.

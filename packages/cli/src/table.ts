@@ -20,6 +20,7 @@ import { gitopsApplicationCommands } from './commands/gitops-applications/comman
 import { gitopsIntegrationCommands } from './commands/gitops-integrations/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
+import { gitopsWorkflowCommands } from './commands/gitops-workflows/command.ts'
 import { releaseCommands } from './commands/releases/command.ts'
 import { healthCommands } from './commands/health/command.ts'
 import { importCommands } from './commands/import/command.ts'
@@ -87,6 +88,7 @@ export const commands: readonly Command[] = [
   ...gitopsIntegrationCommands,
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
+  ...gitopsWorkflowCommands,
   ...applicationCommands,
   ...gitopsRuntimeCommands,
   ...releaseCommands,
@@ -126,6 +128,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
   'gitops release': 'Manage releases of products',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
+  'gitops workflow': 'Operate workflows of Argo Workflows in a GitOps runtime',
   import: 'Load resources that others have written',
   detach: 'Detach a runtime environment from an agent',
   diff: 'Compare resources',

@@ -47,6 +47,14 @@ import {
   SharedConfigurationRemoval,
   SyncInput,
   tolerant,
+  RuntimeWorkflow,
+  WorkflowInput,
+  WorkflowList,
+  WorkflowListQuery,
+  WorkflowLogQuery,
+  WorkflowName,
+  WorkflowRemoval,
+  WorkflowSubmission,
   type Client,
 } from '@windlass/protocol'
 import { z } from 'zod'
@@ -58,6 +66,7 @@ const BySource = z.object({ name: GitSourceName })
 const ByIntegration = z.object({ name: IntegrationName })
 const ByCluster = z.object({ name: ClusterName })
 const ByApplication = z.object({ name: ApplicationName })
+const ByWorkflow = z.object({ name: WorkflowName })
 
 export const GITOPS_RUNTIME_ROUTES = {
   /** Returns what the shared configuration repository has of the runtime. */
@@ -189,6 +198,35 @@ export const GITOPS_RUNTIME_ROUTES = {
     body: ResourceKey,
     answer: 'nothing',
   }),
+  /** Lists workflows of Argo Workflows, newest first. */
+  workflows: route('GET', `${BASE}/workflows`, { query: WorkflowListQuery, answer: WorkflowList }),
+  workflow: route('GET', `${BASE}/workflows/{name}`, { params: ByWorkflow, answer: RuntimeWorkflow }),
+  workflowLogs: route('GET', `${BASE}/workflows/{name}/logs`, {
+    params: ByWorkflow,
+    query: WorkflowLogQuery,
+    answer: ContainerLog,
+  }),
+  /** Submits a workflow of a template of the namespace. */
+  submitTemplate: route('POST', `${BASE}/workflow-templates/{name}/submit`, {
+    params: ByWorkflow,
+    body: WorkflowInput,
+    answer: RuntimeWorkflow,
+  }),
+  /** Submits any workflow. */
+  submitWorkflow: route('POST', `${BASE}/workflows`, { body: WorkflowSubmission, answer: RuntimeWorkflow }),
+  /** Submits a workflow with the spec of another one. */
+  resubmitWorkflow: route('POST', `${BASE}/workflows/{name}/resubmit`, {
+    params: ByWorkflow,
+    body: WorkflowInput,
+    answer: RuntimeWorkflow,
+  }),
+  /** Lets the nodes that failed run again. */
+  retryWorkflow: route('POST', `${BASE}/workflows/{name}/retry`, { params: ByWorkflow, answer: RuntimeWorkflow }),
+  /** Ends a workflow, with its exit handler. */
+  stopWorkflow: route('POST', `${BASE}/workflows/{name}/stop`, { params: ByWorkflow, answer: RuntimeWorkflow }),
+  /** Ends a workflow at once. */
+  terminateWorkflow: route('POST', `${BASE}/workflows/{name}/terminate`, { params: ByWorkflow, answer: RuntimeWorkflow }),
+  deleteWorkflow: route('DELETE', `${BASE}/workflows/{name}`, { params: ByWorkflow, query: WorkflowRemoval, answer: 'nothing' }),
   removeCluster: route('DELETE', `${BASE}/clusters/{name}`, { params: ByCluster, answer: RepositoryChange }),
 }
 

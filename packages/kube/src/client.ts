@@ -72,6 +72,12 @@ export interface LogsOptions {
 
 export interface FollowLogsOptions {
   readonly container: string
+  /** False: end with the last line that is there. */
+  readonly follow?: boolean
+  /** Lines from the end. Default: all. */
+  readonly tailLines?: number
+  /** Age of the oldest line. */
+  readonly sinceSeconds?: number | undefined
   readonly signal: AbortSignal
 }
 
@@ -99,7 +105,7 @@ export interface Kube {
   /** Returns the last log lines of a container. For diagnostics only: the kubelet drops lines of a busy container. */
   logs(pod: ObjectRef, options: LogsOptions): Promise<string>
   /**
-   * Returns the log of a container from its start, each line with its time, until the container ends. Throws `not-found` or `cluster-refused` if the pod does not
+   * Returns the log of a container, by default from its start, each line with its time, until the container ends. Throws `not-found` or `cluster-refused` if the pod does not
    * exist or its container does not run yet.
    */
   followLogs(pod: ObjectRef, options: FollowLogsOptions): Promise<Readable>

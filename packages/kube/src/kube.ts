@@ -137,10 +137,10 @@ class RestKube implements Kube {
     return (await this.#call({ method: 'GET', path: `${pathOf(pod)}/log${query}`, signal })).text
   }
 
-  followLogs(pod: ObjectRef, { container, signal }: FollowLogsOptions): Promise<Readable> {
+  followLogs(pod: ObjectRef, { signal, follow = true, ...where }: FollowLogsOptions): Promise<Readable> {
     const request = {
       method: 'GET',
-      path: `${pathOf(pod)}/log${toQuery({ container, follow: true, timestamps: true })}`,
+      path: `${pathOf(pod)}/log${toQuery({ ...where, follow, timestamps: true })}`,
       signal,
     } as const
     return this.#paced(request, async () => {

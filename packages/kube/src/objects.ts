@@ -71,6 +71,8 @@ export const KINDS = {
   ServiceAccount: core('serviceaccounts'),
   StatefulSet: of('apps/v1', 'statefulsets'),
   StorageClass: of('storage.k8s.io/v1', 'storageclasses', false),
+  Workflow: of('argoproj.io/v1alpha1', 'workflows'),
+  WorkflowTemplate: of('argoproj.io/v1alpha1', 'workflowtemplates'),
 } as const satisfies Record<string, Place>
 export type Kind = keyof typeof KINDS
 

@@ -14,6 +14,7 @@ import { z } from 'zod'
 import type { ArgoApi } from '../argo/api.ts'
 import type { Applications } from '../argo/applications.ts'
 import { noteSubject } from '../audit/call.ts'
+import { withNamespace } from './namespaced.ts'
 import { route, type Route } from './route.ts'
 
 export interface ApplicationParts {
@@ -37,26 +38,8 @@ export function applicationRoutes({ namespace, ...parts }: ApplicationParts): Ro
       handle: async () => ({ items: await parts.applications.list() }),
     }),
     ...own,
-    ...own.map((one) => withNamespace(one, namespace)),
+    ...own.map((one) => withNamespace(one, { namespace, objects: 'applications', owner: 'Argo CD' })),
   ]
-}
-
-const InNamespace = z.object({ namespace: z.string() })
-
-/** Returns the same route with the namespace in its path, for callers that know applications of other namespaces too. */
-function withNamespace(own: Route, namespace: string): Route {
-  return {
-    ...own,
-    path: `/namespaces/{namespace}${own.path}`,
-    async run(call) {
-      const { namespace: asked } = InNamespace.parse(call.params)
-      if (asked === namespace) return own.run(call)
-      throw fault('not-found', {
-        message: `The GitOps runtime operates the applications of the namespace "${namespace}", and not those of "${asked}".`,
-        hint: 'Use Argo CD itself for applications of other namespaces.',
-      })
-    },
-  }
 }
 
 /** Routes of applications and the operations on them. */

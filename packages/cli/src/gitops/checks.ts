@@ -102,6 +102,21 @@ const OBJECTS_OF_HOSTED: typeof OBJECTS = [
 
 /** Returns the permissions that an installation needs in its namespace. Pure. */
 export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>, isHosted = false): Right[] {
+/** Rights on workflows that the chart gives the app-proxy, and users can grant only what they have. */
+const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & { readonly verbs: readonly string[] })[] = [
+  { group: 'argoproj.io', resource: 'workflows', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'argoproj.io', resource: 'workflowtemplates', verbs: ['get'] },
+  { group: '', resource: 'pods', verbs: ['list', 'delete'] },
+  { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
+]
+
+/** What decides which permissions an installation needs. */
+export interface Installed extends Pick<Access, 'kind'> {
+  readonly operatesWorkflows: boolean
+}
+
+/** Returns the permissions that an installation needs in its namespace. Pure. */
+export function neededRights(namespace: string, { kind, operatesWorkflows }: Installed): Right[] {
   const ways = {
     ingress: [{ group: 'networking.k8s.io', resource: 'ingresses' }],
     httproute: [{ group: 'gateway.networking.k8s.io', resource: 'httproutes' }],
@@ -117,6 +132,9 @@ export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>, 
     // Helm and the app-proxy read Secrets, and users can grant only what they have.
     ...['get', 'list'].flatMap((verb) => OBJECTS.slice(0, 2).map((object) => ({ verb, ...object, namespace }))),
     ...['get', 'list', 'watch', 'patch', 'delete'].map((verb) => ({ verb, ...applications })),
+    ...(operatesWorkflows ? WORKFLOWS : []).flatMap(({ verbs, ...object }) =>
+      verbs.map((verb) => ({ verb, ...object, namespace })),
+    ),
   ]
 }
 
@@ -126,6 +144,11 @@ export async function checkCluster(kube: Kube, namespace: string, access: Access
     const version = evaluateVersion(await kube.version())
     const hint = 'Install with an account that has it, such as cluster-admin.'
     return [version, ...(await checkRights(kube, neededRights(namespace, access, isHosted), hint))]
+export async function checkCluster(kube: Kube, namespace: string, installed: Installed): Promise<Finding[]> {
+  try {
+    const version = evaluateVersion(await kube.version())
+    const hint = 'Install with an account that has it, such as cluster-admin.'
+    return [version, ...(await checkRights(kube, neededRights(namespace, installed), hint))]
   } catch (error) {
     if (!isFault(error)) throw error
     return [{ check: 'cluster', status: 'fail', message: error.message, hint: error.hint }]

@@ -96,10 +96,12 @@ test('a name that cannot be a part of a host is refused before anything is calle
 })
 
 test('the permissions name each object once, and ingresses only for an Ingress', () => {
-  const rights = neededRights('gitops', { kind: 'tunnel' })
+  const rights = neededRights('gitops', { kind: 'tunnel', operatesWorkflows: true })
   expect(new Set(rights.map((right) => JSON.stringify(right))).size).toBe(rights.length)
   expect(rights.every(({ namespace }) => namespace === 'gitops')).toBe(true)
-  const more = neededRights('gitops', { kind: 'ingress' }).filter(({ resource }) => resource === 'ingresses')
+  const more = neededRights('gitops', { kind: 'ingress', operatesWorkflows: false }).filter(
+    ({ resource }) => resource === 'ingresses',
+  )
   expect(more.map(({ verb, group }) => `${verb} ${group}`)).toEqual([
     'create networking.k8s.io',
     'patch networking.k8s.io',

@@ -77,6 +77,11 @@ export function accessOf(values: Tree): Access {
   return { kind: 'url', url: typeof url === 'string' && url !== '' ? url : undefined, isChecked: false }
 }
 
+/** Returns whether the runtime operates workflows of Argo Workflows with these values. Pure. */
+export function operatesWorkflows(values: Tree): boolean {
+  return valueAt(values, ['app-proxy', 'workflows', 'enabled']) === true
+}
+
 /** What an installation knows about its runtime. */
 export interface RuntimeFacts {
   readonly name: string

@@ -37,13 +37,25 @@ export async function showLogs({ args, options, out, settings }: Invocation<LogO
       hint: 'Leave out --follow or --previous.',
     })
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
-  const read = (start: LogStart & { readonly since?: number | undefined }, signal?: AbortSignal): Promise<ContainerLog> =>
+  const read: ReadLog = (start, signal) =>
     calls.applicationLogs(name, { query: { pod, namespace, container, previous, ...start }, signal })
   const first = await read({ since, ...(tail !== undefined && { tail }) })
   if (first.isCut === true && tail === undefined && since !== undefined)
     out.note(`Only the last ${first.items.length} lines are shown. See --tail.`)
   const print = printerOf(out, timestamps)
-  if (!follow) return print(first.items)
+  return follow ? followLog(first, { read, out, print }) : print(first.items)
+}
+
+export type ReadLog = (start: LogStart & { readonly since?: number | undefined }, signal?: AbortSignal) => Promise<ContainerLog>
+
+export interface Following {
+  readonly read: ReadLog
+  readonly out: Printer
+  readonly print: (lines: readonly LogLine[]) => void
+}
+
+/** Prints a log, and its new lines until Ctrl-C. Returns the exit code. */
+export async function followLog(first: ContainerLog, { read, out, print }: Following): Promise<number> {
   using interrupts = catchInterrupts(systemClock)
   const signal = interrupts.first
   let isAway = false
@@ -65,7 +77,8 @@ export async function showLogs({ args, options, out, settings }: Invocation<LogO
   return EXIT.interrupted
 }
 
-function printerOf(out: Printer, timestamps: boolean): (lines: readonly LogLine[]) => void {
+/** Returns a function that prints lines as the container wrote them. */
+export function printerOf(out: Printer, timestamps: boolean): (lines: readonly LogLine[]) => void {
   return (lines) => {
     for (const { text, at = '', isCut } of lines)
       out.line(`${timestamps ? `${at} ` : ''}${text}${isCut === true ? ' … (the line is longer)' : ''}`)

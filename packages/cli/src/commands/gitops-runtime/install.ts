@@ -17,6 +17,8 @@ import {
   factValues,
   isHostedIn,
   nameIn,
+  nameIn,
+  operatesWorkflows,
   readRuntimeValues,
   registerUrlIn,
   type ValueFlags,
@@ -50,6 +52,13 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
     ...(await checkCluster(cluster.kube, namespace, access, isHosted)),
     ...(await checkArgoIn(target, wanted)),
     ...(isHosted ? await checkHosted(cluster.kube, namespace) : []),
+  const merged = mergeTrees(before ?? {}, given)
+  const access = accessOf(merged)
+  const key = await checkKey(session.client)
+  const findings = [
+    key,
+    ...(await checkCluster(cluster.kube, namespace, { ...access, operatesWorkflows: operatesWorkflows(merged) })),
+    ...(await checkArgoIn(target, merged)),
     ...(await checkAddress(access, settings)),
   ]
   requirePassed(findings, out)

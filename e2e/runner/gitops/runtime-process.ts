@@ -1,0 +1,118 @@
+/** GitOps runtimes in a cluster: an app-proxy in this process, with an account of the cluster that has the rights of the chart and no others. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startAppProxy } from '@windlass/app-proxy'
+import { nodeTransport, proxyFrom, silentLog, systemClock } from '@windlass/kit'
+import { listIfKnown, openKube, type Kube } from '@windlass/kube'
+import { parse } from 'yaml'
+import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import type { Cluster } from '../../support/cluster.ts'
+import { eventually } from '../../support/eventually.ts'
+
+/** Rights of the app-proxy, as the chart has them. */
+const ROLES = join(import.meta.dirname, '../../../packages/app-proxy/rbac')
+const ACCOUNT = 'app-proxy-of-tests'
+
+export interface Runtime extends AsyncDisposable {
+  /** Client with the rights of the app-proxy only. */
+  readonly kube: Kube
+  readonly url: string
+  /** Token of the runtime at the server. */
+  readonly token: string
+}
+
+export interface RuntimeOptions {
+  readonly cluster: Cluster
+  readonly http: HttpScene
+  /** Absent: a runtime that does not know the server of Argo CD. */
+  readonly argo?: { readonly url: string; readonly token: string }
+  readonly name: string
+  readonly namespace: string
+  readonly operatesWorkflows?: boolean
+}
+
+/** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
+export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { cluster, http, argo, name, namespace, operatesWorkflows = false } = options
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const { token } = await http.admin.gitopsRuntimes.createToken(name)
+  const [tokenFile, argoTokenFile] = [join(folder, 'token'), join(folder, 'argo-token')]
+  await writeFile(tokenFile, token)
+  await writeFile(argoTokenFile, argo?.token ?? '')
+  const roles = operatesWorkflows ? ['role.yaml', 'workflows-role.yaml'] : ['role.yaml']
+  const kube = openKube({ access: await accountOf(cluster, namespace, roles), log: silentLog })
+  opening.defer(() => kube.close())
+  opening.defer(() => clearRuntime(cluster, namespace))
+  const proxy = opening.use(
+    await startAppProxy({
+      port: 0,
+      server: { url: http.server.url, transport: nodeTransport({ connectMs: 5_000 }) },
+      runtime: name,
+      accountId: http.server.app.accountId,
+      tokenFile,
+      storeIv: 'the random text of this test',
+      origins: ['https://ci.example.com'],
+      kube,
+      namespace,
+      argo: argo && { server: { url: argo.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
+      operatesWorkflows,
+      proxy: proxyFrom({}),
+      mayUseLoopback: true,
+      workFolder: folder,
+      lingerMs: 0,
+      environment: process.env,
+      version: '1.2.3',
+      clock: systemClock,
+      log: silentLog,
+    }),
+  )
+  const opened = opening.move()
+  return { kube, url: proxy.url, token, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Returns the access of an account with the rights of the app-proxy. */
+async function accountOf(cluster: Cluster, namespace: string, roles: readonly string[]): Promise<Cluster['access']> {
+  // The files are ours.
+  const files = await Promise.all(
+    roles.map(async (role) => parse(await readFile(join(ROLES, role), 'utf8')) as { rules: object[] }),
+  )
+  const rules = files.flatMap((file) => file.rules)
+  const rbac = 'rbac.authorization.k8s.io'
+  const metadata = { name: ACCOUNT, namespace }
+  await cluster.apply(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: ACCOUNT },
+      subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace }],
+    },
+  )
+  const { token } = await cluster.kube.issueToken({ kind: 'ServiceAccount', namespace, name: ACCOUNT }, 3_600)
+  const { server, ca, insecure } = cluster.access
+  return { server, ca, insecure, namespace, token: () => token }
+}
+
+/** Removes what an app-proxy keeps in its namespace, and the applications there without their objects. */
+export async function clearRuntime({ kube, clear }: Cluster, namespace: string): Promise<void> {
+  await eventually('no application is left', async () => {
+    const found = await listIfKnown(kube, { kind: 'Application', namespace, content: 'metadata' })
+    const all = found.map(({ metadata }) => metadata.name)
+    // This one would create the others again.
+    for (const name of all.toSorted((one, other) => Number(other.endsWith('-isc')) - Number(one.endsWith('-isc')))) {
+      const ref = { kind: 'Application', namespace, name } as const
+      await kube.patch(ref, { metadata: { finalizers: null } }).catch(() => undefined)
+      await kube.delete(ref)
+    }
+    return all.length === 0 ? true : undefined
+  })
+  const integration = 'io.codefresh.integration-type=git'
+  await clear({ kind: 'ConfigMap', namespace, labels: integration })
+  await clear({ kind: 'Secret', namespace, labels: integration })
+  await clear({ kind: 'Secret', namespace, labels: 'windlass.io/managed-cluster' })
+}
