@@ -12,9 +12,10 @@ import { openTokenStore } from '../../../packages/cli/src/gitops/token-secret.ts
 import { openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { startRegistry } from '../../support/registry.ts'
-import { isSynced, TOKEN_SECRET, type Live } from './argocd-runtime.ts'
+import { isSynced, type Live } from './argocd-runtime.ts'
 import { limitArgoCd, openNeighbour, setFence, type Fence } from './hosted-scene.ts'
 import { openRepositoryScene, type RepositoryScene } from './repository-scene.ts'
+import { TOKEN_SECRET } from './runtime-process.ts'
 
 const CHART = 'windlass-gitops-runtime'
 const root = join(import.meta.dirname, '../../..')

@@ -6,7 +6,7 @@ import { removeOpenProject } from '../../../packages/cli/src/gitops/hosted.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { addNamespace, type Cluster } from '../../support/cluster.ts'
 import { openHelm, type Rendered } from '../../support/helm.ts'
-import { startRuntime } from './argocd-runtime.ts'
+import { startRuntime } from './runtime-process.ts'
 import type { SharedArgoCd } from './shared-argocd.ts'
 
 const CHART = 'windlass-gitops-runtime'

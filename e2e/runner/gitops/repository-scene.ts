@@ -11,9 +11,8 @@ import { startApiServer, type ApiServer } from '../../support/api-server.ts'
 import { startCluster, type Cluster } from '../../support/cluster.ts'
 import { joinGitea, type Forge, type GiteaUser } from '../../support/gitea.ts'
 import { runProgram } from '../../support/process.ts'
-import { startRuntime, untilApplication, type Live, type Runtime, type RuntimeOptions } from './argocd-runtime.ts'
 import { untilApplication, type Live } from './argocd-runtime.ts'
-import { startRuntime, type Runtime } from './runtime-process.ts'
+import { startRuntime, type Runtime, type RuntimeOptions } from './runtime-process.ts'
 import type { SharedArgoCd } from './shared-argocd.ts'
 
 const root = join(import.meta.dirname, '../../..')

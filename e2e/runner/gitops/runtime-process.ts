@@ -9,10 +9,13 @@ import { parse } from 'yaml'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import type { Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
+import { openRelay, type Relay } from './relay.ts'
 
 /** Rights of the app-proxy, as the chart has them. */
 const ROLES = join(import.meta.dirname, '../../../packages/app-proxy/rbac')
 const ACCOUNT = 'app-proxy-of-tests'
+/** Where a runtime without Argo CD would look for it. */
+const NOWHERE = 'http://127.0.0.1:9'
 
 export interface Runtime extends AsyncDisposable {
   /** Client with the rights of the app-proxy only. */
@@ -20,7 +23,16 @@ export interface Runtime extends AsyncDisposable {
   readonly url: string
   /** Token of the runtime at the server. */
   readonly token: string
+  /** The way of the app-proxy to Argo CD. */
+  readonly argo: Relay
+  /** Replaces the token of Argo CD that the app-proxy has. */
+  writeArgoToken(text: string): Promise<void>
 }
+
+/** The Secret with the token of the runtime and the random text, which `global.runtime.tokenSecret` of the chart can name. */
+export const TOKEN_SECRET = 'runtime-token'
+/** A second is a moment for a test, and long for the API server of the cluster. Milliseconds. */
+const REPORTING = { checks: 1_000, clusters: 2_000, forges: 1_000 }
 
 export interface RuntimeOptions {
   readonly cluster: Cluster
@@ -29,12 +41,14 @@ export interface RuntimeOptions {
   readonly argo?: { readonly url: string; readonly token: string }
   readonly name: string
   readonly namespace: string
+  /** True for a runtime in the cluster of the server. */
+  readonly isHosted?: boolean
   readonly operatesWorkflows?: boolean
 }
 
 /** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { cluster, http, argo, name, namespace, operatesWorkflows = false } = options
+  const { cluster, http, argo, name, namespace, isHosted = false, operatesWorkflows = false } = options
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -42,6 +56,11 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const [tokenFile, argoTokenFile] = [join(folder, 'token'), join(folder, 'argo-token')]
   await writeFile(tokenFile, token)
   await writeFile(argoTokenFile, argo?.token ?? '')
+  const storeIv = 'the random text of this test'
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: TOKEN_SECRET, namespace } }
+  await cluster.apply({ ...secret, stringData: { token, encryptionIV: storeIv } })
+  opening.defer(async () => void (await cluster.kube.delete({ kind: 'Secret', namespace, name: TOKEN_SECRET })))
+  const relay = opening.use(await openRelay(new URL(argo?.url ?? NOWHERE)))
   const roles = operatesWorkflows ? ['role.yaml', 'workflows-role.yaml'] : ['role.yaml']
   const kube = openKube({ access: await accountOf(cluster, namespace, roles), log: silentLog })
   opening.defer(() => kube.close())
@@ -53,11 +72,14 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       runtime: name,
       accountId: http.server.app.accountId,
       tokenFile,
-      storeIv: 'the random text of this test',
+      tokenSecret: TOKEN_SECRET,
+      storeIv,
+      reporting: REPORTING,
       origins: ['https://ci.example.com'],
       kube,
       namespace,
-      argo: argo && { server: { url: argo.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
+      argo: argo && { server: { url: relay.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
+      isHosted,
       operatesWorkflows,
       proxy: proxyFrom({}),
       mayUseLoopback: true,
@@ -70,7 +92,8 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     }),
   )
   const opened = opening.move()
-  return { kube, url: proxy.url, token, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const writeArgoToken = (text: string): Promise<void> => writeFile(argoTokenFile, text)
+  return { kube, url: proxy.url, token, argo: relay, writeArgoToken, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** Returns the access of an account with the rights of the app-proxy. */

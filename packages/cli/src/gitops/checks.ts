@@ -100,8 +100,6 @@ const OBJECTS_OF_HOSTED: typeof OBJECTS = [
   { group: 'argoproj.io', resource: 'appprojects' },
 ]
 
-/** Returns the permissions that an installation needs in its namespace. Pure. */
-export function neededRights(namespace: string, { kind }: Pick<Access, 'kind'>, isHosted = false): Right[] {
 /** Rights on workflows that the chart gives the app-proxy, and users can grant only what they have. */
 const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & { readonly verbs: readonly string[] })[] = [
   { group: 'argoproj.io', resource: 'workflows', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
@@ -112,11 +110,12 @@ const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & {
 
 /** What decides which permissions an installation needs. */
 export interface Installed extends Pick<Access, 'kind'> {
+  readonly isHosted: boolean
   readonly operatesWorkflows: boolean
 }
 
 /** Returns the permissions that an installation needs in its namespace. Pure. */
-export function neededRights(namespace: string, { kind, operatesWorkflows }: Installed): Right[] {
+export function neededRights(namespace: string, { kind, isHosted, operatesWorkflows }: Installed): Right[] {
   const ways = {
     ingress: [{ group: 'networking.k8s.io', resource: 'ingresses' }],
     httproute: [{ group: 'gateway.networking.k8s.io', resource: 'httproutes' }],
@@ -139,11 +138,6 @@ export function neededRights(namespace: string, { kind, operatesWorkflows }: Ins
 }
 
 /** Checks the version of the cluster and the permissions of its user. */
-export async function checkCluster(kube: Kube, namespace: string, access: Access, isHosted = false): Promise<Finding[]> {
-  try {
-    const version = evaluateVersion(await kube.version())
-    const hint = 'Install with an account that has it, such as cluster-admin.'
-    return [version, ...(await checkRights(kube, neededRights(namespace, access, isHosted), hint))]
 export async function checkCluster(kube: Kube, namespace: string, installed: Installed): Promise<Finding[]> {
   try {
     const version = evaluateVersion(await kube.version())

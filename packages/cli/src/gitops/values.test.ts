@@ -96,10 +96,10 @@ test('a name that cannot be a part of a host is refused before anything is calle
 })
 
 test('the permissions name each object once, and ingresses only for an Ingress', () => {
-  const rights = neededRights('gitops', { kind: 'tunnel', operatesWorkflows: true })
+  const rights = neededRights('gitops', { kind: 'tunnel', isHosted: false, operatesWorkflows: true })
   expect(new Set(rights.map((right) => JSON.stringify(right))).size).toBe(rights.length)
   expect(rights.every(({ namespace }) => namespace === 'gitops')).toBe(true)
-  const more = neededRights('gitops', { kind: 'ingress', operatesWorkflows: false }).filter(
+  const more = neededRights('gitops', { kind: 'ingress', isHosted: false, operatesWorkflows: false }).filter(
     ({ resource }) => resource === 'ingresses',
   )
   expect(more.map(({ verb, group }) => `${verb} ${group}`)).toEqual([

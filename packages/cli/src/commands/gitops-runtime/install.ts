@@ -17,7 +17,6 @@ import {
   factValues,
   isHostedIn,
   nameIn,
-  nameIn,
   operatesWorkflows,
   readRuntimeValues,
   registerUrlIn,
@@ -46,19 +45,13 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   const wanted = mergeTrees(before ?? {}, given)
   const access = accessOf(wanted)
   const isHosted = isHostedIn(wanted)
+  const installed = { kind: access.kind, isHosted, operatesWorkflows: operatesWorkflows(wanted) }
   const key = await checkKey(session.client)
   const findings = [
     key,
-    ...(await checkCluster(cluster.kube, namespace, access, isHosted)),
+    ...(await checkCluster(cluster.kube, namespace, installed)),
     ...(await checkArgoIn(target, wanted)),
     ...(isHosted ? await checkHosted(cluster.kube, namespace) : []),
-  const merged = mergeTrees(before ?? {}, given)
-  const access = accessOf(merged)
-  const key = await checkKey(session.client)
-  const findings = [
-    key,
-    ...(await checkCluster(cluster.kube, namespace, { ...access, operatesWorkflows: operatesWorkflows(merged) })),
-    ...(await checkArgoIn(target, merged)),
     ...(await checkAddress(access, settings)),
   ]
   requirePassed(findings, out)
