@@ -1,4 +1,4 @@
-/** A minimal Argo CD on the test cluster: its controller, repository server, API server and Redis in one pod, which needs no DNS. */
+/** A minimal Argo CD on the test cluster: its controller, repository server, API server and Redis in one pod, which needs no DNS, and the controller of Argo Rollouts. */
 import { fileURLToPath } from 'node:url'
 import { addNamespace, type Cluster } from './cluster.ts'
 import { eventually } from './eventually.ts'
@@ -6,8 +6,11 @@ import { ensureImages } from './images.ts'
 import { runProgram } from './process.ts'
 
 const POD = 'argocd'
-/** The definitions of Argo CD are of the whole cluster: the last one who uses them removes them. */
-const DEFINITIONS = ['applications.argoproj.io', 'appprojects.argoproj.io']
+/** Definitions whose schemas tests need. They are of the whole cluster: the last one who uses them removes them. */
+const DEFINED = ['application', 'appproject', 'rollout']
+/** Definitions without which the controller of Argo Rollouts does not start. Their schemas have megabytes, and no test uses them. */
+const UNUSED = ['AnalysisRun', 'AnalysisTemplate', 'ClusterAnalysisTemplate', 'Experiment']
+const DEFINITIONS = [...DEFINED, ...UNUSED].map((kind) => `${kind.toLowerCase()}s.argoproj.io`)
 const API_PORT = 8080
 /** Its API server is below a path, as behind an ingress that other services share. */
 const ROOT_PATH = '/argo-cd'
@@ -16,6 +19,8 @@ const ACCOUNT = 'windlass'
 const POLICY = [
   `p, ${ACCOUNT}, applications, get, */*, allow`,
   `p, ${ACCOUNT}, applications, delete/*, */*, allow`,
+  `p, ${ACCOUNT}, applications, action/argoproj.io/Rollout/*, */*, allow`,
+  `p, ${ACCOUNT}, applications, update/argoproj.io/Rollout/*, */*, allow`,
   `p, ${ACCOUNT}, logs, get, */*, allow`,
   `p, ${ACCOUNT}, clusters, get, *, allow`,
 ].join('\n')
@@ -25,7 +30,7 @@ export interface ArgoCdPlace {
   readonly namespace: string
   /** Base URL of the API server, with its root path. The Service `argocd-server` leads to it too. */
   readonly url: string
-  /** Token of an account that may read applications and their logs, and delete their objects. */
+  /** Token of an account that may read applications and their logs, delete their objects, and steer rollouts. */
   readonly token: string
 }
 
@@ -38,18 +43,21 @@ export interface ArgoCdOptions {
   readonly targets: readonly string[]
   /** Those of them that may have applications too. */
   readonly runtimes: readonly string[]
+  /** The one of them in which a controller brings rollouts. */
+  readonly rollouts: string
 }
 
 /** Starts an Argo CD. It compares applications only when they change or are refreshed. */
 export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Promise<ArgoCd> {
   const { namespace, targets, runtimes } = options
-  const [folder, images] = await Promise.all([compiled(), ensureImages('argocd')])
+  const [folder, images] = await Promise.all([compiledArgoCd(), ensureImages('argocd')])
   const image = images['ARGOCD_IMAGE'] ?? ''
   await cluster.load(image)
   await using opening = new AsyncDisposableStack()
-  const files = ['application', 'appproject'].flatMap((name) => ['--filename', `${folder}/crds/${name}-crd.yaml`])
+  const files = DEFINED.flatMap((name) => ['--filename', `${folder}/crds/${name}-crd.yaml`])
   // As the documentation of Argo CD says: the definitions are too large for the annotation of a client-side apply.
   await cluster.kubectl('apply', '--server-side', '--force-conflicts', ...files)
+  await cluster.apply(...UNUSED.map(toDefinition))
   opening.defer(async () => {
     await cluster.kubectl('delete', 'customresourcedefinitions', ...DEFINITIONS, '--ignore-not-found', '--timeout=60s')
   })
@@ -110,8 +118,25 @@ export function argoLogs({ kubectl }: Pick<Cluster, 'kubectl'>, namespace: strin
   return kubectl('--namespace', namespace, 'logs', POD, '--all-containers', '--prefix', '--tail=60').catch(String)
 }
 
+/** A definition of a kind without a schema. */
+function toDefinition(kind: string): object {
+  const plural = `${kind.toLowerCase()}s`
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.argoproj.io` },
+    spec: {
+      group: 'argoproj.io',
+      names: { kind, plural },
+      scope: kind.startsWith('Cluster') ? 'Cluster' : 'Namespaced',
+      versions: [{ name: 'v1alpha1', served: true, storage: true, schema }],
+    },
+  }
+}
+
 /** Returns the folder with the program and the definitions. */
-async function compiled(): Promise<string> {
+export async function compiledArgoCd(): Promise<string> {
   const script = fileURLToPath(new URL('../../scripts/argocd/build', import.meta.url))
   const known = process.env['ARGOCD'] ?? /ARGOCD=(\S+)/.exec(await runProgram(script, []))?.[1]
   if (known === undefined) throw new Error('scripts/argocd/build named no folder')
@@ -195,7 +220,7 @@ function objects({ namespace, targets, account }: ArgoCdOptions & { readonly acc
   ]
 }
 
-function pod({ namespace, runtimes }: ArgoCdOptions, image: string): object {
+function pod({ namespace, runtimes, rollouts }: ArgoCdOptions, image: string): object {
   const common = ['--loglevel', 'warn']
   const cache = ['--redis', '127.0.0.1:6379']
   const repositories = ['--repo-server', '127.0.0.1:8081']
@@ -257,6 +282,22 @@ function pod({ namespace, runtimes }: ArgoCdOptions, image: string): object {
             String(API_PORT),
           ],
           { path: '/healthz', port: API_PORT },
+        ),
+        container(
+          'rollouts',
+          [
+            'argo-rollouts',
+            ...common,
+            '--namespaced',
+            '--namespace',
+            rollouts,
+            '--leader-elect=false',
+            '--metricsPort',
+            '8090',
+            '--healthzPort',
+            '8091',
+          ],
+          { path: '/healthz', port: 8091 },
         ),
       ],
     },

@@ -1,4 +1,4 @@
-// The parts of Argo CD that tests run, in one program: the name of the program, or ARGOCD_BINARY_NAME, selects the part.
+// The parts of Argo CD that tests run, and the controller of Argo Rollouts, in one program: the name of the program, or ARGOCD_BINARY_NAME, selects the part.
 package main
 
 import (
@@ -9,11 +9,13 @@ import (
 	askpass "github.com/argoproj/argo-cd/v3/cmd/argocd-git-ask-pass/commands"
 	reposerver "github.com/argoproj/argo-cd/v3/cmd/argocd-repo-server/commands"
 	server "github.com/argoproj/argo-cd/v3/cmd/argocd-server/commands"
+	rollouts "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"
 	"github.com/spf13/cobra"
 )
 
 func main() {
 	parts := map[string]func() *cobra.Command{
+		"argo-rollouts":                 rollouts.NewCommand,
 		"argocd-application-controller": controller.NewCommand,
 		"argocd-git-ask-pass":           askpass.NewCommand,
 		"argocd-repo-server":            reposerver.NewCommand,

@@ -161,6 +161,25 @@ function kubeconfig(address: string, user: object = { token: 'token-of-the-clust
   return path
 }
 
+const ROLLOUTS = 'resources/runtimes/prod/argo-rollouts-staging-eu.yaml'
+
+/** Installs Argo Rollouts in the managed cluster, then another version. */
+async function installRollouts(): Promise<void> {
+  const line = 'gitops cluster create-argo-rollouts prod'
+  const nowhere = await at.windlass(`${line} nowhere`)
+  expect(nowhere).toMatchObject({ code: 3, stderr: expect.stringContaining('does not manage a cluster "nowhere"') })
+  const name = 'application/argo-rollouts-staging-eu'
+  expect((await at.windlass(`${line} staging-eu`)).stdout).toBe(`${name} set to 2.41.1\n`)
+  const again = await at.windlass(`${line} --server-url https://10.1.2.3:6443 --version 2.42.0 --namespace rollouts`)
+  expect(again.stdout).toBe(`${name} set to 2.42.0\n`)
+  expect((await at.windlass(`${line} staging-eu`)).stdout).toBe(`${name} unchanged\n`)
+  const text = await at.read(ROLLOUTS)
+  for (const fact of ['targetRevision: 2.42.0', 'namespace: rollouts', 'server: https://10.1.2.3:6443'])
+    expect(text).toContain(fact)
+  const refused = await at.call('POST', '/clusters/staging-eu/argo-rollouts', { by: at.keys.ben, body: {} })
+  expect(refused).toMatchObject({ status: 403, body: { right: 'manage-gitops' } })
+}
+
 test('a managed cluster is a file without credentials and a Secret with them, and both are removed (O054, O055)', async () => {
   const line = `gitops cluster add prod --context Staging/EU --kubeconfig ${kubeconfig('https://10.1.2.3:6443')} --labels team=shop`
   const dry = await at.windlass(`${line} --dry-run`)
@@ -196,12 +215,14 @@ test('a managed cluster is a file without credentials and a Secret with them, an
   )
   const other = `gitops cluster add prod --name other --context Staging/EU --kubeconfig ${kubeconfig('https://10.1.2.3:6443')}`
   expect(await at.windlass(other)).toMatchObject({ code: 1, stderr: expect.stringContaining('managed already') })
+  await installRollouts()
   expect(await at.windlass('gitops cluster remove prod --server-url https://10.1.2.3:6443')).toMatchObject({
     code: 0,
     stdout: 'cluster/staging-eu removed\n',
   })
   expect(at.scene.kube.objects.has('secrets/cluster-staging-eu')).toBe(false)
-  expect(await at.filesOf('gitops')).not.toContain('runtimes/prod/staging-eu.yaml')
+  const left = await at.filesOf('gitops')
+  for (const file of ['runtimes/prod/staging-eu.yaml', ROLLOUTS]) expect(left).not.toContain(file)
   expect((await at.windlass('gitops cluster remove prod staging-eu')).code).toBe(3)
 })
 

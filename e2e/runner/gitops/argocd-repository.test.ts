@@ -3,12 +3,14 @@
  * managed cluster is a second API server with an etcd of its own. Argo CD looks at Git only when it is asked to, so what arrives without `refresh` was asked for by the app-proxy.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { argoServerIn, checkArgoCd, fromPod, throughCluster } from '../../../packages/cli/src/gitops/argo-cd.ts'
 import { checkHosted } from '../../../packages/cli/src/gitops/hosted.ts'
 import { openTokenStore } from '../../../packages/cli/src/gitops/token-secret.ts'
+import { compiledArgoCd } from '../../support/argocd.ts'
 import { openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
 import { startRegistry } from '../../support/registry.ts'
@@ -34,6 +36,20 @@ const arrived = async (...names: string[]): Promise<Record<'prod' | 'staging' | 
   prod: await at.configMaps(at.cluster.kube, at.namespaces.prod, ...names),
   staging: await at.configMaps(at.cluster.kube, at.namespaces.staging, ...names),
   eu: await at.configMaps(at.second.kube, at.namespaces.prod, ...names),
+})
+/** The definition of rollouts in the second cluster, as kubectl names it. */
+const rolloutsDefinition = (): Promise<string> => {
+  const second = ['--kubeconfig', at.kubeconfig, '--context', 'Staging/EU']
+  return at.cluster.kubectl(...second, 'get', 'customresourcedefinition', 'rollouts.argoproj.io', '--output', 'name')
+}
+/**
+ * Lets Argo CD take charts of a registry without TLS. For the chart of an application it looks for a `repository` with this URL: it finds no `repo-creds` for an address with a port.
+ */
+const registryLogin = (name: string, domain: string, type: 'repository' | 'repo-creds'): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: at.namespaces.prod, labels: { 'argocd.argoproj.io/secret-type': type } },
+  stringData: { type: 'helm', url: `${domain}/charts`, enableOCI: 'true', insecureOCIForceHttp: 'true' },
 })
 const applications = (): Promise<string[]> => at.cluster.names({ kind: 'Application', namespace: at.namespaces.prod })
 
@@ -145,10 +161,33 @@ test('only configuration runtimes apply products and promotions, also after a ch
   await expect.poll(() => arrived('product'), patience).toEqual({ prod: ['product'], staging: ['product'], eu: [] })
 })
 
+test('Argo Rollouts is installed in a managed cluster by a commit, and its definition is there (O049)', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-rollouts-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await using registry = await startRegistry({ host: at.cluster.host })
+  const helm = await openHelm()
+  onTestFinished(() => helm.close())
+  const [chart, version] = [join(folder, 'argo-rollouts'), '2.41.1']
+  await mkdir(join(chart, 'crds'), { recursive: true })
+  await writeFile(join(chart, 'Chart.yaml'), `apiVersion: v2\nname: argo-rollouts\nversion: ${version}\n`)
+  await copyFile(join(await compiledArgoCd(), 'crds/rollout-crd.yaml'), join(chart, 'crds/rollout.yaml'))
+  await helm.run('package', chart, '--destination', folder)
+  await helm.run('push', join(folder, `argo-rollouts-${version}.tgz`), `oci://${registry.domain}/charts`, '--plain-http')
+  await at.cluster.apply(registryLogin('rollouts-registry', registry.domain, 'repository'))
+  const line = `gitops cluster create-argo-rollouts prod --server-url ${at.second.access.server}`
+  const done = await at.windlass(`${line} --chart oci://${registry.domain}/charts/argo-rollouts --version ${version}`)
+  expect(done).toBe(`application/argo-rollouts-staging-eu set to ${version}\n`)
+  // Argo CD ignores changes of the status of a definition, so its health is that of the moment of the comparison.
+  await at.until('prod', 'argo-rollouts-staging-eu', ({ status }) => status?.sync?.status === 'Synced')
+  expect(await rolloutsDefinition()).toBe('customresourcedefinition.apiextensions.k8s.io/rollouts.argoproj.io')
+  expect(await at.windlass(line)).toBe('application/argo-rollouts-staging-eu unchanged\n')
+})
+
 test('a managed cluster that is removed keeps what runs there (O056)', async () => {
   expect(await at.windlass('gitops cluster remove prod staging-eu')).toBe('cluster/staging-eu removed\n')
   await expect.poll(applications, patience).toEqual(['in-cluster', 'prod-isc'])
   expect((await arrived('everywhere')).eu).toEqual(['everywhere'])
+  expect(await rolloutsDefinition()).toContain('rollouts.argoproj.io')
   expect(
     await at.cluster.names({ kind: 'Secret', namespace: at.namespaces.prod, labels: 'windlass.io/managed-cluster' }),
   ).toEqual([])
@@ -176,6 +215,11 @@ test('Argo CD installs the chart of the runtime, and another version of it is a 
     metadata: { name: 'registry', namespace, labels },
     stringData: registryLogin,
   })
+  const data = { token: at.runtimeToken, encryptionIV: 'the random text of this test' }
+  await cluster.apply(
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'runtime-token', namespace }, stringData: data },
+    registryLogin('registry', registry.domain, 'repo-creds'),
+  )
   const colon = WINDLASS_IMAGE.lastIndexOf(':')
   const values = await helm.values({
     global: {

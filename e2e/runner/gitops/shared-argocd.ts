@@ -32,7 +32,12 @@ export async function setup({ provide }: TestProject): Promise<void> {
   const { name, password, token } = forge.admin
   provide('gitea', { url: forge.url, admin: { name, password, token } })
   const argo = started.use(
-    await startArgoCd(cluster, { namespace: own, targets: Object.values(targets), runtimes: [targets.second] }),
+    await startArgoCd(cluster, {
+      namespace: own,
+      targets: Object.values(targets),
+      runtimes: [targets.second],
+      rollouts: targets.shop,
+    }),
   )
   provide('argoCd', { namespace: argo.namespace, url: argo.url, token: argo.token, ...targets })
 }

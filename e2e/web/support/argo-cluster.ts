@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { playRollouts, type PlayedRollouts } from './played-rollouts.ts'
 
 export const NAMESPACE = 'argocd'
 export const ARGO_TOKEN = 'token-of-argo-cd'
@@ -42,6 +43,8 @@ export interface ArgoCluster extends AsyncDisposable {
   readonly answers: Map<ArgoPart, object | number | ((query: URLSearchParams) => object | number)>
   /** The logs of containers, as their nodes have them, by `POD/CONTAINER`. */
   readonly logs: Map<string, readonly { readonly at: string; readonly text: string }[]>
+  /** Rollouts of all applications. */
+  readonly rollouts: PlayedRollouts
   put(app: object): void
   get(name: string): Manifest
   /** Changes an application, as the controller does. */
@@ -51,6 +54,8 @@ export interface ArgoCluster extends AsyncDisposable {
 }
 
 const PATH = new RegExp(`^/apis/argoproj.io/v1alpha1/namespaces/${NAMESPACE}/applications(?:/([a-z0-9.-]+))?$`)
+/** The server of Argo CD. */
+const ARGO_API = '/api/v1/'
 const ARGO = /^\/api\/v1\/applications\/([a-z0-9.-]+)(?:\/(resource-tree|managed-resources|resource|events|logs))?$/
 /** The parts whose answers a test gives. */
 type ArgoPart = 'application' | 'resource-tree' | 'managed-resources' | 'resource' | 'events'
@@ -98,9 +103,12 @@ export async function startArgoCluster(): Promise<ArgoCluster> {
     const url = new URL(request.url ?? '/', 'http://cluster.test')
     const reply = (status: number, body: object): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (url.pathname.startsWith(ARGO_API) && request.headers.authorization !== `Bearer ${ARGO_TOKEN}`)
+      return reply(401, { message: 'no session information' })
+    const ofRollouts = await cluster.rollouts.answer(url, request)
+    if (ofRollouts !== undefined) return reply(200, ofRollouts)
     const [, argoName, part = 'application'] = ARGO.exec(url.pathname) ?? []
     if (argoName !== undefined) {
-      if (request.headers.authorization !== `Bearer ${ARGO_TOKEN}`) return reply(401, { message: 'no session information' })
       if (part === 'logs') return sendLog(url.searchParams, response)
       const given = cluster.answers.get(part as ArgoPart)
       const body = typeof given === 'function' ? given(url.searchParams) : given
@@ -167,6 +175,7 @@ export async function startArgoCluster(): Promise<ArgoCluster> {
     refreshes: [],
     answers: new Map(),
     logs: new Map(),
+    rollouts: playRollouts(),
     put: (app) => save(structuredClone(app) as Manifest),
     get(name) {
       const app = apps.get(name)

@@ -18,9 +18,11 @@ import { createClient, type ClientOptions } from '@windlass/protocol'
 import { openAccess } from './access/access.ts'
 import { openAudit } from './audit/audit.ts'
 import { openCallEnds } from './audit/call-ends.ts'
-import { openApplications } from './argo/applications.ts'
-import { openArgoApi, type ArgoApi } from './argo/api.ts'
+import { openApplications, type Applications } from './argo/applications.ts'
+import { openArgoApi } from './argo/api.ts'
 import { NO_COMPARISONS, openComparisons } from './argo/comparisons.ts'
+import { openLiveObjects } from './argo/live-objects.ts'
+import { openRollouts } from './argo/rollouts.ts'
 import { removeLeftovers, requireWorkFolder } from './commit/leftovers.ts'
 import { openSlots } from './commit/slots.ts'
 import { openUserCommits } from './commit/user-commits.ts'
@@ -30,7 +32,7 @@ import { openForgeSession, type ForgeSession } from './forge/session.ts'
 import { openGitops } from './gitops/gitops.ts'
 import { graphqlRoute } from './graphql/graphql-route.ts'
 import { applicationFileRoutes } from './http/application-file-routes.ts'
-import { applicationRoutes } from './http/application-routes.ts'
+import { applicationRoutes, type ApplicationParts } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
@@ -178,9 +180,13 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     const argo = openArgo(options)
     const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo }
     const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
+    const place = { runtime, namespace }
+    const known = openArgo(options, applications)
+    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo: known.argo }
+    const gitops = openGitops({ ...parts, place, isNamespaced: options.isNamespaced === true })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
-      ...applicationRoutes({ applications, argo, namespace }),
+      ...applicationRoutes({ applications, ...known, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
       ...workflowRoutes({
         workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined,
@@ -283,8 +289,15 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   return { port, url: `http://${options.host ?? '127.0.0.1'}:${port}`, close, [Symbol.asyncDispose]: close }
 }
 
-function openArgo({ argo, namespace, clock }: Pick<AppProxyOptions, 'argo' | 'namespace' | 'clock'>): ArgoApi | undefined {
-  return argo && openArgoApi({ client: createClient(argo.server), tokenFile: argo.tokenFile, namespace, clock })
+/** What needs the server of Argo CD. Nothing if the app-proxy does not know it. */
+function openArgo(
+  { argo: known, namespace, clock }: Pick<AppProxyOptions, 'argo' | 'namespace' | 'clock'>,
+  applications: Applications,
+): Pick<ApplicationParts, 'argo' | 'rollouts'> {
+  if (known === undefined) return { argo: undefined, rollouts: undefined }
+  const options = { client: createClient(known.server), tokenFile: known.tokenFile, namespace, clock }
+  const argo = openArgoApi(options)
+  return { argo, rollouts: openRollouts({ argo, objects: openLiveObjects(options), applications }) }
 }
 
 interface Sweeping {

@@ -9,6 +9,8 @@ import {
   ApplicationRemoval,
   AppliedApplication,
   AppliedQuery,
+  ArgoRolloutsChange,
+  ArgoRolloutsInput,
   ClusterName,
   EventQuery,
   GitIntegration,
@@ -36,6 +38,13 @@ import {
   ResourceManifest,
   ResourceNode,
   RollbackInput,
+  Rollout,
+  ROLLOUT_ACTIONS,
+  RolloutActionInput,
+  RolloutRollbackAvailability,
+  RolloutRollbackInput,
+  RolloutRollbackQuery,
+  RolloutRolledBack,
   RuntimeApplication,
   RuntimeApplicationDetails,
   RuntimeChart,
@@ -227,6 +236,31 @@ export const GITOPS_RUNTIME_ROUTES = {
   /** Ends a workflow at once. */
   terminateWorkflow: route('POST', `${BASE}/workflows/{name}/terminate`, { params: ByWorkflow, answer: RuntimeWorkflow }),
   deleteWorkflow: route('DELETE', `${BASE}/workflows/{name}`, { params: ByWorkflow, query: WorkflowRemoval, answer: 'nothing' }),
+  rollouts: route('GET', `${BASE}/applications/{name}/rollouts`, { params: ByApplication, answer: page(Rollout) }),
+  /** Tells whether an earlier revision of a rollout can be restored. */
+  rolloutRollback: route('GET', `${BASE}/applications/{name}/rollouts/rollback`, {
+    params: ByApplication,
+    query: RolloutRollbackQuery,
+    answer: RolloutRollbackAvailability,
+  }),
+  /** Restores an earlier revision of a rollout. */
+  rollBackRollout: route('POST', `${BASE}/applications/{name}/rollouts/rollback`, {
+    params: ByApplication,
+    body: RolloutRollbackInput,
+    answer: RolloutRolledBack,
+  }),
+  /** Pauses, resumes, promotes, aborts, retries or restarts a rollout, or skips its step. */
+  actOnRollout: route('POST', `${BASE}/applications/{name}/rollouts/{action}`, {
+    params: ByApplication.extend({ action: z.enum(ROLLOUT_ACTIONS) }),
+    body: RolloutActionInput,
+    answer: Rollout,
+  }),
+  /** Commits the application that installs Argo Rollouts in a cluster. */
+  createArgoRollouts: route('POST', `${BASE}/clusters/{name}/argo-rollouts`, {
+    params: ByCluster,
+    body: ArgoRolloutsInput,
+    answer: ArgoRolloutsChange,
+  }),
   removeCluster: route('DELETE', `${BASE}/clusters/{name}`, { params: ByCluster, answer: RepositoryChange }),
 }
 

@@ -5,3 +5,6 @@ import * as products from './routes/products.ts'
 import * as triggers from './routes/triggers.ts'
 
 export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products, ...triggers }
+import * as rollouts from './routes/rollouts.ts'
+
+export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products, ...rollouts }

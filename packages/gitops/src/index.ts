@@ -35,6 +35,14 @@ export {
   editChart,
   readChart,
 } from './runtime-chart.ts'
+export {
+  ARGO_ROLLOUTS,
+  argoRolloutsFile,
+  argoRolloutsName,
+  argoRolloutsPath,
+  editArgoRollouts,
+  readArgoRollouts,
+} from './argo-rollouts.ts'
 export { promoteValues, readText, type Promoted, type PromotedFile } from './promoted-values.ts'
 export { clusterNameOf } from './cluster-names.ts'
 export { readClusterLogin, type ClusterLogin } from './cluster-login.ts'

@@ -42,7 +42,7 @@ export function chartApplicationFile(shared: SharedPlace, { runtime, namespace }
 }
 
 /** Splits the URL of a chart into what Helm calls its repository and its name. */
-function splitChart(chart: string): { readonly repository: string; readonly name: string } {
+export function splitChart(chart: string): { readonly repository: string; readonly name: string } {
   const slash = chart.lastIndexOf('/')
   return { repository: chart.slice(0, slash), name: chart.slice(slash + 1) }
 }

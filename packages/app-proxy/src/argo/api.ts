@@ -262,7 +262,7 @@ function stateOf(state: string | undefined): Readonly<Record<string, unknown>> |
 }
 
 /** Throws `config-invalid`. */
-function readToken(file: string): string {
+export function readToken(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
@@ -271,7 +271,7 @@ function readToken(file: string): string {
 }
 
 /** Argo CD is not our server: its statuses and pages say something else. */
-function refuse(error: unknown): never {
+export function refuse(error: unknown): never {
   if (!isFault(error)) throw error
   const { message } = error
   if (isFault(error, 'server-unreachable', 'unavailable')) throw fault('argo-cd-unreachable', { message }, error)
@@ -280,7 +280,7 @@ function refuse(error: unknown): never {
       'argo-cd-refused',
       {
         message: 'Argo CD does not know the application, or does not accept the token of the runtime.',
-        hint: 'Check the token: its account needs `applications, get`, `logs, get` and `applications, delete/*`.',
+        hint: 'Check the rights of the account of the token: docs/operate/app-proxy.md lists them.',
       },
       error,
     )

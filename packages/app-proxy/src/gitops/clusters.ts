@@ -1,10 +1,12 @@
 /** Managed clusters of a runtime: a file in the shared configuration repository, and a Secret with the credentials in the namespace of the runtime. */
 import {
+  argoRolloutsPath,
   clusterFile,
   clusterPath,
   clusterServerOf,
   gitSourcePath,
   IN_CLUSTER,
+  readArgoRollouts,
   readClusterLogin,
   runtimeApplicationName,
   type ClusterLogin,
@@ -91,9 +93,13 @@ export function openClusters({ shared, secrets, hosts, place }: ClustersOptions)
       const { commit, result: wasThere } = await repository.change(async (view) => {
         const text = name === IN_CLUSTER ? undefined : await view.read(path)
         if (text !== undefined && clusterServerOf(text) === undefined) throw foreignFile(path)
+        const rollouts = argoRolloutsPath(runtime, name)
+        const installation = text === undefined ? undefined : await view.read(rollouts)
+        const hasRollouts = installation !== undefined && readArgoRollouts(installation) !== undefined
+        const paths = [...(text === undefined ? [] : [path]), ...(hasRollouts ? [rollouts] : [])]
         return {
           message: `Remove the cluster ${name} from the GitOps runtime ${runtime}`,
-          files: text === undefined ? new Map<string, undefined>() : oneFile(path, undefined),
+          files: new Map(paths.map((one) => [one, undefined] as const)),
           result: text !== undefined,
         }
       })

@@ -12,6 +12,7 @@ import type { ApplicationFileParts } from '../http/application-file-routes.ts'
 import type { GitopsParts } from '../http/gitops-routes.ts'
 import { openAppliedApplications } from './applied-applications.ts'
 import { openApplicationFiles } from './application-files.ts'
+import { openArgoRollouts } from './argo-rollouts.ts'
 import { openClusterSecrets } from './cluster-secrets.ts'
 import { openClusters } from './clusters.ts'
 import { openControlPlane } from './control-plane.ts'
@@ -59,6 +60,7 @@ export function openGitops({
     configurations: openSharedConfigurations({ shared, controlPlane, place, detach: () => detachRuntime(kube, place) }),
     charts: openRuntimeCharts({ shared, place }),
     gitSources,
+    argoRollouts: openArgoRollouts({ shared, place }),
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
     applicationFiles: openApplicationFiles({ gitSources, branches, applications, place, seesOthers: argo !== undefined }),
     applied: openAppliedApplications({ applications, branches, argo, namespace: place.namespace }),

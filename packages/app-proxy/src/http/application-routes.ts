@@ -15,9 +15,11 @@ import type { ArgoApi } from '../argo/api.ts'
 import type { Applications } from '../argo/applications.ts'
 import { noteSubject } from '../audit/call.ts'
 import { withNamespace } from './namespaced.ts'
+import { noArgoCd } from './no-argo-cd.ts'
+import { rolloutRoutes, type RolloutParts } from './rollout-routes.ts'
 import { route, type Route } from './route.ts'
 
-export interface ApplicationParts {
+export interface ApplicationParts extends RolloutParts {
   readonly applications: Applications
   /** Undefined if the app-proxy does not know the server of Argo CD. */
   readonly argo: ArgoApi | undefined
@@ -31,7 +33,7 @@ const MAX_SYNC_BYTES = 262_144
 const ByName = z.object({ name: ApplicationName })
 
 export function applicationRoutes({ namespace, ...parts }: ApplicationParts): Route[] {
-  const own = [...operationRoutes(parts), ...objectRoutes(parts)]
+  const own = [...operationRoutes(parts), ...objectRoutes(parts), ...rolloutRoutes(parts)]
   return [
     route('GET', '/applications', {
       right: 'see-gitops',
@@ -93,10 +95,7 @@ function objectRoutes({ argo }: Pick<ApplicationParts, 'argo'>): Route[] {
   /** Throws `not-supported`. */
   const api = (): ArgoApi => {
     if (argo !== undefined) return argo
-    throw fault('not-supported', {
-      message: 'The app-proxy does not know the server of Argo CD, which has the objects of applications.',
-      hint: 'Name its URL and a token: `global.integrations.argo-cd.server` of the chart.',
-    })
+    throw noArgoCd()
   }
   return [
     route('GET', '/applications/{name}/tree', {

@@ -1,5 +1,6 @@
 /** Routes of the shared configuration repository: the files of this runtime, its chart, its Git sources and its managed clusters. */
 import {
+  ArgoRolloutsInput,
   ClusterName,
   GitSourceInput,
   GitSourceName,
@@ -10,6 +11,7 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Slots } from '../commit/slots.ts'
+import type { ArgoRolloutsInstallations } from '../gitops/argo-rollouts.ts'
 import type { Clusters } from '../gitops/clusters.ts'
 import type { GitSources } from '../gitops/git-sources.ts'
 import type { RuntimeCharts } from '../gitops/runtime-chart.ts'
@@ -24,6 +26,7 @@ export interface GitopsParts {
   readonly charts: RuntimeCharts
   readonly gitSources: GitSources
   readonly clusters: Clusters
+  readonly argoRollouts: ArgoRolloutsInstallations
   /** Each change is a commit. */
   readonly slots: Slots
 }
@@ -31,7 +34,7 @@ export interface GitopsParts {
 const BySource = z.object({ name: GitSourceName })
 const ByCluster = z.object({ name: ClusterName })
 
-export function gitopsRoutes({ configurations, charts, gitSources, clusters, slots }: GitopsParts): Route[] {
+export function gitopsRoutes({ configurations, charts, gitSources, clusters, argoRollouts, slots }: GitopsParts): Route[] {
   return [
     route('GET', '/shared-configuration', {
       right: 'see-gitops',
@@ -99,6 +102,15 @@ export function gitopsRoutes({ configurations, charts, gitSources, clusters, slo
       maxBodyBytes: MAX_BODY_BYTES,
       slots,
       handle: (call) => clusters.add(call, call.body),
+    }),
+    route('POST', '/clusters/{name}/argo-rollouts', {
+      right: 'manage-gitops',
+      isWrite: true,
+      params: ByCluster,
+      body: ArgoRolloutsInput,
+      maxBodyBytes: MAX_BODY_BYTES,
+      slots,
+      handle: (call) => argoRollouts.create(call, call.params.name, call.body),
     }),
     route('DELETE', '/clusters/{name}', {
       right: 'manage-gitops',

@@ -257,3 +257,38 @@ export type RuntimeChartInput = z.output<typeof RuntimeChartInput>
 
 export const RuntimeChartChange = z.object({ chart: RuntimeChart, commit: RepositoryChange })
 export type RuntimeChartChange = z.infer<typeof RuntimeChartChange>
+
+/** `https://charts.example.com/NAME` or `oci://HOST/PATH/NAME`. */
+const HelmChartUrl = z
+  .string()
+  .max(500)
+  .regex(
+    /^(?:https|oci):\/\/[A-Za-z0-9.-]+(?::\d{1,5})?(?:\/[A-Za-z0-9][\w.-]*)+$/,
+    'must have the form https://HOST/PATH/NAME or oci://HOST/PATH/NAME',
+  )
+
+/** Installs Argo Rollouts in a cluster of a runtime. */
+export const ArgoRolloutsInput = z.strictObject({
+  /** Namespace of the controller, which is created. Default, as for the other fields: what the repository has, or else that of the project of Argo Rollouts. */
+  namespace: KubeName.optional(),
+  chart: HelmChartUrl.optional(),
+  version: z
+    .string()
+    .regex(/^v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]{1,100})?$/, 'must be a version such as 1.2.3')
+    .optional(),
+  /** Values of the chart. They are in Git, so they must not have secrets. */
+  values: z.record(z.string(), z.unknown()).optional(),
+  message: CommitMessage.optional(),
+})
+export type ArgoRolloutsInput = z.output<typeof ArgoRolloutsInput>
+
+export const ArgoRolloutsChange = z.object({
+  /** Name of the application of Argo CD that installs it. */
+  application: z.string(),
+  /** Path of its file in the shared configuration repository. */
+  file: z.string(),
+  chart: z.string(),
+  version: z.string(),
+  commit: RepositoryChange,
+})
+export type ArgoRolloutsChange = z.infer<typeof ArgoRolloutsChange>

@@ -184,6 +184,8 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/applications/{id}/rollback': 'the runtime refuses a second one while the first runs',
   'POST /v1/applications/{id}/refresh': 'compares once more',
   'POST /v1/applications/{id}/terminate': 'a sync that ends is not ended again',
+  'POST /v1/applications/{id}/rollouts/rollback': 'a revision that is restored gets another number',
+  'POST /v1/applications/{id}/rollouts/{action}': 'names the step that it is about, and the runtime refuses it at another one',
   'POST /v1/releases/{id}/terminate': 'a release that ends is not ended again',
   'POST /v1/releases/{id}/retry': 'a release that runs is not tried again',
   'POST /v1/agents/{name}/checks': 'joins the checks in progress',

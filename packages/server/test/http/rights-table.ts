@@ -346,6 +346,10 @@ POST   /v1/applications/{id}/sync                                            dev
 POST   /v1/applications/{id}/rollback                                        developer   gitops:write
 POST   /v1/applications/{id}/refresh                                         developer   gitops:write
 POST   /v1/applications/{id}/terminate                                       developer   gitops:write
+GET    /v1/applications/{id}/rollouts                                        viewer      gitops:read
+GET    /v1/applications/{id}/rollouts/rollback                               viewer      gitops:read
+POST   /v1/applications/{id}/rollouts/rollback                               developer   gitops:write
+POST   /v1/applications/{id}/rollouts/{action}                               developer   gitops:write
 GET    /v1/environments                                                      viewer      gitops:read
 GET    /v1/environments/{name}                                               viewer      gitops:read
 PUT    /v1/environments/{name}                                               admin       gitops:write

@@ -1,6 +1,7 @@
 /** Commands for the applications of a GitOps runtime. They call the runtime itself, which asks Argo CD. `get applications` shows what reporters report. */
 import { command, flag, integer, oneOf, text, texts } from '../../command.ts'
 import { gitopsApplicationFileCommands } from '../gitops-application-files/command.ts'
+import { gitopsRolloutCommands } from '../gitops-rollouts/command.ts'
 
 const runtime = [{ name: '<runtime>', summary: 'Name of the GitOps runtime' }]
 const application = [...runtime, { name: '<name>', summary: 'Name of the application' }]
@@ -160,4 +161,4 @@ const operations = [
   }),
 ]
 
-export const gitopsApplicationCommands = [...reading, ...gitopsApplicationFileCommands, ...operations]
+export const gitopsApplicationCommands = [...reading, ...gitopsApplicationFileCommands, ...operations, ...gitopsRolloutCommands]

@@ -48,7 +48,7 @@ export async function setChart({ args, options, out, settings }: Invocation<SetO
 }
 
 /** Reads a file of values. Throws `file-not-found` and `usage`. */
-async function readValues(path: string): Promise<Record<string, unknown>> {
+export async function readValues(path: string): Promise<Record<string, unknown>> {
   const { parse } = await import('yaml')
   const { text } = readInput(path)
   const found = Values.safeParse(parsed(() => parse(text))).data

@@ -162,16 +162,26 @@ export async function removeCluster({
 }: Invocation<Target & { readonly serverUrl: string | undefined }>): Promise<void> {
   const [runtime = '', given] = args
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
-  const { serverUrl } = options
+  const found = await clusterOf(calls, { runtime, given, serverUrl: options.serverUrl })
+  const commit = await calls.removeCluster(found, COMMIT_TIMEOUT)
+  out.line(`cluster/${found} removed`)
+  if (commit.isNew) out.note(`Commit on ${commit.branch}: ${commit.url}`)
+}
+
+interface Named {
+  readonly runtime: string
+  readonly given: string | undefined
+  readonly serverUrl: string | undefined
+}
+
+/** Returns the name of the cluster. Throws `usage` and `not-found`. */
+export async function clusterOf(calls: GitopsRuntimeCalls, { runtime, given, serverUrl }: Named): Promise<string> {
   const found =
     serverUrl === undefined
       ? given
       : (await calls.clusters()).items.find(({ server }) => server === serverUrl.replace(/\/+$/, ''))?.name
-  if (found === undefined)
-    throw serverUrl === undefined
-      ? fault('usage', { message: 'The name of the cluster is missing.', hint: 'Name it, or its URL with --server-url.' })
-      : fault('not-found', { message: `The runtime "${runtime}" does not manage a cluster at ${serverUrl}.` })
-  const commit = await calls.removeCluster(found, COMMIT_TIMEOUT)
-  out.line(`cluster/${found} removed`)
-  if (commit.isNew) out.note(`Commit on ${commit.branch}: ${commit.url}`)
+  if (found !== undefined) return found
+  throw serverUrl === undefined
+    ? fault('usage', { message: 'The name of the cluster is missing.', hint: 'Name it, or its URL with --server-url.' })
+    : fault('not-found', { message: `The runtime "${runtime}" does not manage a cluster at ${serverUrl}.` })
 }

@@ -174,6 +174,28 @@ const clusterCommands = [
     examples: ['windlass gitops cluster add prod --context staging-eu --labels team=shop'],
     run: async (invocation) => (await import('./cluster-action.ts')).addCluster(invocation),
   }),
+  command('gitops cluster create-argo-rollouts', {
+    summary: 'Install Argo Rollouts in a cluster of a GitOps runtime, or another version of it',
+    about:
+      'One commit in your name writes an application into the shared configuration repository, and Argo CD installs the chart of Argo Rollouts in the cluster. What later calls do not name stays. The values ' +
+      'are in Git, so they must not have secrets.',
+    arguments: [...runtime, { name: '[name]', summary: 'Name of the cluster, or in-cluster, unless --server-url names it' }],
+    options: {
+      serverUrl: text('--server-url <url>', 'URL of the API server of the cluster'),
+      namespace: text('--namespace <name>', 'Namespace of the controller, which is created (default: argo-rollouts)'),
+      chart: text('--chart <url>', 'Chart: https://HOST/PATH/NAME or oci://HOST/PATH/NAME (default: that of the project)'),
+      version: text('--version <version>', 'Version of the chart'),
+      values: text('--values <file>', 'Values of the chart'),
+      ...message,
+      ...url,
+      ...output,
+    },
+    examples: [
+      'windlass gitops cluster create-argo-rollouts prod staging-eu',
+      'windlass gitops cluster create-argo-rollouts prod in-cluster --chart oci://registry.example.com/charts/argo-rollouts --version 2.41.1',
+    ],
+    run: async (invocation) => (await import('./argo-rollouts-action.ts')).createArgoRollouts(invocation),
+  }),
   command('gitops cluster remove', {
     summary: 'Remove a managed cluster from a GitOps runtime; what runs there stays',
     arguments: [...runtime, { name: '[name]', summary: 'Name of the cluster, unless --server-url names it' }],

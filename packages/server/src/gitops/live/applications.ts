@@ -3,7 +3,7 @@
  * reported (`../applications`), and the rules of operations (the package `app-proxy`).
  */
 import { fault } from '@windlass/kit'
-import { tolerant, type CallOptions, type Method } from '@windlass/protocol'
+import { tolerant, type CallOptions, type Method, type RolloutAction } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { noteSubject, outsideCall } from '../../audit/call.ts'
@@ -18,11 +18,26 @@ export interface LiveCall<S extends z.ZodType> extends Pick<CallOptions, 'body' 
   readonly id: string
   readonly method: Extract<Method, 'GET' | 'POST'>
   /** Below the path of the application. Empty: the application itself. */
-  readonly part: '' | '/tree' | '/diff' | '/resource' | '/events' | '/logs' | '/sync' | '/rollback' | '/refresh' | '/terminate'
+  readonly part:
+    | ''
+    | '/tree'
+    | '/diff'
+    | '/resource'
+    | '/events'
+    | '/logs'
+    | '/sync'
+    | '/rollback'
+    | '/refresh'
+    | '/terminate'
+    | RolloutPart
   readonly answer: S
+  /** What of the application the call changes, for the audit log. Default: the application. */
+  readonly subject?: string
   /** Aborted when the server closes. A caller that leaves does not end a call that may have had its effect. */
   readonly signal: AbortSignal
 }
+
+type RolloutPart = '/rollouts' | '/rollouts/rollback' | `/rollouts/${RolloutAction}`
 
 const STOPPED = { message: 'The server stops.', hint: 'Check whether the call had an effect, then repeat it.' }
 
@@ -30,7 +45,7 @@ const STOPPED = { message: 'The server stops.', hint: 'Check whether the call ha
 export async function callApplication<S extends z.ZodType>(
   app: App,
   runtimes: RuntimeCalls,
-  { actor, id, method, part, answer, ...options }: LiveCall<S>,
+  { actor, id, method, part, answer, subject, ...options }: LiveCall<S>,
 ): Promise<z.output<S>> {
   if (actor.kind !== 'key') throw fault('forbidden')
   const { runtime, namespace, name } = await showApplication(app, id)
@@ -50,7 +65,8 @@ export async function callApplication<S extends z.ZodType>(
     if (end === undefined) return answered
     await app.store.write(async (tx) => {
       await end(tx)
-      noteSubject(`application ${runtime}/${namespace}/${name}`)
+      const application = `application ${runtime}/${namespace}/${name}`
+      noteSubject(subject === undefined ? application : `${subject} of the ${application}`)
     })
     return answered
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { appProxyCalls } from '@windlass/client/app-proxy'
 import { proxyFrom, silentLog, systemClock } from '@windlass/kit'
-import type { RuntimeApplicationDetails } from '@windlass/protocol'
+import type { Rollout, RuntimeApplicationDetails } from '@windlass/protocol'
 import { startTunnelClient } from '@windlass/tunnel/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { recordLostCalls } from '../../../src/gitops/calls.ts'
@@ -35,6 +35,22 @@ const NOW: RuntimeApplicationDetails = {
   resources: [],
   results: [],
   history: [],
+}
+
+const FRONT: Rollout = {
+  namespace: 'shop',
+  name: 'front',
+  strategy: 'canary',
+  phase: 'paused',
+  isComplete: false,
+  isPaused: true,
+  isAborted: false,
+  steps: [],
+  replicas: { wanted: 1, updated: 1, available: 1 },
+  analyses: [],
+  services: [],
+  revisions: [],
+  actions: ['resume'],
 }
 
 interface Asked {
@@ -119,7 +135,18 @@ test('a browser reaches the app-proxy of a runtime by its session, which stays a
   const secret = cookie.split('.')[1] ?? cookie
   expect(JSON.stringify(runtime.asked)).not.toContain(secret)
   for (const { headers } of runtime.asked) expect(headers.cookie).toBeUndefined()
+  runtime.answer = { status: 200, body: FRONT }
+  const body = { namespace: 'shop', name: 'front', step: 1 }
+  const skipped = await browse(scene, 'POST', `${SHOP}/rollouts/skip-current-step`, { cookie, body })
+  expect([skipped.status, skipped.body]).toEqual([200, FRONT])
+  expect(runtime.asked.at(-1)?.call).toBe('POST /app-proxy/api/namespaces/argocd/applications/shop/rollouts/skip-current-step')
+  expect(JSON.parse(runtime.asked.at(-1)?.body ?? '')).toEqual(body)
   const { items } = await scene.admin.audit.list({ query: { limit: 20 } })
+  expect(items.find(({ action }) => action.endsWith('/rollouts/{action}'))).toMatchObject({
+    result: 'done',
+    actor: 'dan',
+    detail: 'rollout shop/front of the application prod/argocd/shop',
+  })
   expect(items.find(({ action }) => action === 'POST /v1/applications/{id}/sync')).toMatchObject({ result: 'done', actor: 'dan' })
   // A call that was announced before its effect is no lost one after its end.
   const { app } = scene.server
@@ -134,7 +161,7 @@ test('a page of another origin, a viewer and a limited key change nothing at a r
   for (const headers of [{}, { 'sec-fetch-site': 'cross-site', 'x-windlass-request': '1' }, { 'sec-fetch-site': 'same-origin' }])
     expect((await browseWith(scene, 'POST', `${SHOP}/sync`, { cookie, headers, body: {} })).status).toBe(403)
   const viewer = await userOf(scene, 'vera', 'viewer')
-  for (const part of ['sync', 'rollback', 'refresh', 'terminate'])
+  for (const part of ['sync', 'rollback', 'refresh', 'terminate', 'rollouts/abort', 'rollouts/rollback'])
     expect((await browse(scene, 'POST', `${SHOP}/${part}`, { cookie: viewer, body: {} })).status).toBe(403)
   const { token } = await scene.admin.keys.create({ name: 'reader', role: 'admin', scopes: ['gitops:read'] })
   const reader = scene.nobody.withToken(token)

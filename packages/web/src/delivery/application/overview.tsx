@@ -1,19 +1,26 @@
 /** What an application is and how it is: why it is not healthy or not synced, its sync, where it comes from, and its objects. */
-import type { ApplicationDetails } from '@windlass/protocol'
-import type { ReactElement } from 'react'
+import type { ApplicationDetails, ApplicationResource } from '@windlass/protocol'
+import { Suspense, type ReactElement } from 'react'
 import { Status } from '../../looks/status.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Definitions } from '../../parts/definitions.tsx'
 import { StatusLine } from '../../parts/forms/status-line.tsx'
 import layout from '../../parts/layout.module.css'
+import { Loading } from '../../parts/loading.tsx'
 import { sh } from '../../parts/shell.ts'
 import { When } from '../../parts/when.tsx'
+import { late } from '../../shell/late.tsx'
 import styles from '../delivery.module.css'
 import { describeDestination, describeSource, shortRevision } from '../sources.ts'
 import { lookOfHealth, lookOfSync } from '../states.ts'
 import { Operation } from './operation.tsx'
 import { ResourceTree } from './resource-tree.tsx'
 import type { LiveApplication } from './use-live.ts'
+
+/** A chunk of its own, because few applications have rollouts. */
+const Rollouts = late(async () => (await import('./rollouts/rollouts.tsx')).Rollouts)
+
+const isRollout = ({ group, kind }: ApplicationResource): boolean => group === 'argoproj.io' && kind === 'Rollout'
 
 export function Overview({ live }: { readonly live: LiveApplication }): ReactElement {
   const { reported, now, id } = live
@@ -53,6 +60,11 @@ export function Overview({ live }: { readonly live: LiveApplication }): ReactEle
             ))}
           </ul>
         </>
+      )}
+      {now?.resources.some(isRollout) === true && (
+        <Suspense fallback={<Loading rows={4} what="the rollouts" />}>
+          <Rollouts live={live} />
+        </Suspense>
       )}
       <h2>Resources</h2>
       <ResourceTree live={live} />

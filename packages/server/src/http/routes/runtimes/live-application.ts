@@ -14,16 +14,12 @@ import {
   RuntimeApplicationDetails,
   SyncInput,
 } from '@windlass/protocol'
-import { z } from 'zod'
 import type { App } from '../../../app.ts'
-import { callApplication, type LiveCall } from '../../../gitops/live/applications.ts'
 import { openRuntimeCalls, type CallRuntime } from '../../../gitops/live/runtime-client.ts'
-import { ok, route, type Answer, type Call, type Route } from '../../route.ts'
+import { route, type Route } from '../../route.ts'
+import { ByApplication, CALLS_AT_ONCE, openAsk } from './ask-application.ts'
+import { rolloutRoutes } from './rollouts.ts'
 
-/** The id, or RUNTIME/NAMESPACE/NAME with encoded slashes. */
-const ById = z.object({ id: z.string().min(1).max(400) })
-/** Concurrent calls of one caller: some open pages. */
-const CALLS_AT_ONCE = 16
 /** A thousand selected objects. */
 const MAX_SYNC_BYTES = 262_144
 /** Longer than Argo CD may take to compare. Milliseconds. */
@@ -37,18 +33,13 @@ const Tree = page(ResourceNode)
 const Differences = page(ResourceDifference)
 
 export function liveApplicationRoutes(app: App, callRuntime: CallRuntime | undefined): Route[] {
-  const runtimes = openRuntimeCalls(app.clock, callRuntime)
-  type Given = Pick<Call<z.output<typeof ById>, unknown, unknown>, 'params' | 'actor' | 'signal'>
-  type Asked<S extends z.ZodType> = Omit<LiveCall<S>, 'actor' | 'id' | 'signal'>
-  const ask = async <S extends z.ZodType>({ params, actor, signal }: Given, asked: Asked<S>): Promise<Answer> =>
-    ok(await callApplication(app, runtimes, { ...asked, actor, signal, id: params.id }))
-
-  const read = { allow: 'see-gitops', scope: 'gitops:read', callsAtOnce: CALLS_AT_ONCE, params: ById } as const
+  const ask = openAsk(app, openRuntimeCalls(app.clock, callRuntime))
+  const read = { allow: 'see-gitops', scope: 'gitops:read', callsAtOnce: CALLS_AT_ONCE, params: ByApplication } as const
   const change = {
     allow: 'change-gitops',
     scope: 'gitops:write',
     callsAtOnce: CALLS_AT_ONCE,
-    params: ById,
+    params: ByApplication,
     replies: { 200: RuntimeApplicationDetails },
   } as const
   const details = RuntimeApplicationDetails
@@ -116,5 +107,6 @@ export function liveApplicationRoutes(app: App, callRuntime: CallRuntime | undef
       summary: 'End the sync of an application that runs',
       handle: (call) => ask(call, { method: 'POST', part: '/terminate', answer: details }),
     }),
+    ...rolloutRoutes(ask),
   ]
 }

@@ -1,0 +1,96 @@
+/** The steps of a canary: what each does, and how far the rollout is with it. */
+import { isRecord } from '@windlass/kit/json'
+import type { RolloutStep, RolloutStepState } from '@windlass/protocol'
+import { currentStepOf, isComplete, type RolloutManifest } from './rollout-manifest.ts'
+
+type Step = Readonly<Record<string, unknown>>
+
+/** Returns the steps; none for other strategies. */
+export function stepsOf(manifest: RolloutManifest): RolloutStep[] {
+  const { spec, status } = manifest
+  const steps = spec.strategy?.canary?.steps ?? []
+  const current = currentStepOf(manifest)
+  return steps.map((step, index): RolloutStep => {
+    const kind = Object.keys(step)[0] ?? 'unknown'
+    return { kind, text: textOf(kind, step[kind]), state: stateOf() }
+
+    function stateOf(): RolloutStepState {
+      // The controller returns to the first step.
+      if (status?.abort === true) return 'terminated'
+      if (index !== current) return index < current ? 'passed' : 'pending'
+      return currentState(manifest, step)
+    }
+  })
+}
+
+function currentState({ spec, status }: RolloutManifest, step: Step): RolloutStepState {
+  const reasons = (status?.pauseConditions ?? []).map(({ reason }) => reason)
+  if (reasons.some((reason) => reason?.startsWith('Inconclusive') === true)) return 'paused-inconclusive'
+  const { pause } = step
+  const waitsForSomebody = reasons.includes('CanaryPauseStep') && !(isRecord(pause) && pause['duration'] !== undefined)
+  if (spec.paused || waitsForSomebody) return 'paused-indefinite'
+  const analysis = status?.canary?.currentStepAnalysisRunStatus?.status
+  const isFailed = analysis === 'Failed' || analysis === 'Error' || status?.phase === 'Degraded'
+  return isFailed ? 'failed' : 'active'
+}
+
+/** Returns the percentage that the current revision should have: what the router of traffic has set, or the last weight up to the current step. */
+export function currentWeight(manifest: RolloutManifest): number | undefined {
+  const { spec, status } = manifest
+  const { canary } = spec.strategy ?? {}
+  if (canary === undefined || canary === null) return undefined
+  const routed = status?.canary?.weights?.canary?.weight
+  if (routed !== undefined) return routed
+  if (isComplete(manifest)) return 100
+  if (status?.abort === true) return 0
+  // Without steps all pods are replaced at once.
+  if (canary.steps.length === 0) return 100
+  const current = currentStepOf(manifest)
+  if (current >= canary.steps.length) return 100
+  const weights = canary.steps.slice(0, current + 1).map(({ setWeight }) => setWeight)
+  const last = weights.findLast((weight) => typeof weight === 'number')
+  return last === undefined ? 0 : Number(last)
+}
+
+const TEXTS: Readonly<Record<string, (value: unknown) => string>> = {
+  setWeight: (value) => `Set the weight to ${plain(value)} %`,
+  pause: (value) => {
+    const duration = isRecord(value) ? value['duration'] : undefined
+    if (duration === undefined) return 'Pause until somebody resumes it'
+    return `Pause for ${typeof duration === 'number' ? `${duration} s` : plain(duration)}`
+  },
+  analysis: (value) => `Analyze ${namesIn(value, 'templates', 'templateName')}`.trim(),
+  experiment: (value) => `Experiment with ${namesIn(value, 'templates', 'name')}`,
+  setCanaryScale: (value) => `Set the scale of the canary${scaleOf(value)}`,
+  setHeaderRoute: (value) => `Route by header${nameIn(value)}`,
+  setMirrorRoute: (value) => `Mirror the traffic${nameIn(value)}`,
+  plugin: (value) => `Run the plugin${nameIn(value)}`,
+}
+
+function textOf(kind: string, value: unknown): string {
+  const text = Object.hasOwn(TEXTS, kind) ? TEXTS[kind] : undefined
+  return text?.(value) ?? kind
+}
+
+function namesIn(value: unknown, field: string, name: string): string {
+  const items = isRecord(value) && Array.isArray(value[field]) ? value[field] : []
+  return items.flatMap((item: unknown) => (isRecord(item) ? [plain(item[name])] : [])).join(', ')
+}
+
+function nameIn(value: unknown): string {
+  const name = isRecord(value) ? plain(value['name']) : ''
+  return name === '' ? '' : ` ${name}`
+}
+
+function scaleOf(value: unknown): string {
+  if (!isRecord(value)) return ''
+  const { replicas, weight, matchTrafficWeight } = value
+  if (replicas !== undefined) return ` to ${plain(replicas)} replicas`
+  if (weight !== undefined) return ` to ${plain(weight)} %`
+  return matchTrafficWeight === true ? ' to the weight of its traffic' : ''
+}
+
+/** Returns a text or a number as it is shown. */
+function plain(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
