@@ -2,7 +2,6 @@
  * The shared configuration repository on a real Argo CD: what each folder reaches, Git sources, a managed cluster, configuration runtimes, the chart of a runtime. The
  * managed cluster is a second API server with an etcd of its own. Argo CD looks at Git only when it is asked to, so what arrives without `refresh` was asked for by the app-proxy.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -207,19 +206,7 @@ test('Argo CD installs the chart of the runtime, and another version of it is a 
     await helm.run('package', join(root, 'charts', CHART), '--version', version, '--destination', folder)
     await helm.run('push', join(folder, `${CHART}-${version}.tgz`), `oci://${registry.domain}/charts`, '--plain-http')
   }
-  const registryLogin = { type: 'helm', url: `${registry.domain}/charts`, enableOCI: 'true', insecureOCIForceHttp: 'true' }
-  const labels = { 'argocd.argoproj.io/secret-type': 'repo-creds' }
-  await cluster.apply({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'registry', namespace, labels },
-    stringData: registryLogin,
-  })
-  const data = { token: at.runtimeToken, encryptionIV: 'the random text of this test' }
-  await cluster.apply(
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'runtime-token', namespace }, stringData: data },
-    registryLogin('registry', registry.domain, 'repo-creds'),
-  )
+  await cluster.apply(registryLogin('registry', registry.domain, 'repo-creds'))
   const colon = WINDLASS_IMAGE.lastIndexOf(':')
   const values = await helm.values({
     global: {

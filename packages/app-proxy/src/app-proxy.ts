@@ -177,13 +177,9 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
 
   function routesOfGitops(): Route[] {
     const place = { runtime, namespace, isHosted }
-    const argo = openArgo(options)
-    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo }
-    const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
-    const place = { runtime, namespace }
     const known = openArgo(options, applications)
     const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo: known.argo }
-    const gitops = openGitops({ ...parts, place, isNamespaced: options.isNamespaced === true })
+    const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, ...known, namespace }),

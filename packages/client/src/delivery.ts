@@ -5,8 +5,7 @@ import { applications, gitopsStatus, tunnels } from './routes/gitops.ts'
 import { environments, products, releases } from './routes/products.ts'
 import { rollouts } from './routes/rollouts.ts'
 
-const DELIVERY_ROUTES = { applications, environments, gitopsStatus, products, releases, tunnels }
-const DELIVERY_ROUTES = { applications, environments, products, releases, rollouts, tunnels }
+const DELIVERY_ROUTES = { applications, environments, gitopsStatus, products, releases, rollouts, tunnels }
 
 export type DeliveryClient = Groups<typeof DELIVERY_ROUTES>
 

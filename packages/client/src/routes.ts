@@ -2,9 +2,7 @@
 import { PAGE_ROUTES } from './page-routes.ts'
 import * as gitops from './routes/gitops.ts'
 import * as products from './routes/products.ts'
+import * as rollouts from './routes/rollouts.ts'
 import * as triggers from './routes/triggers.ts'
 
-export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products, ...triggers }
-import * as rollouts from './routes/rollouts.ts'
-
-export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products, ...rollouts }
+export const ROUTES = { ...PAGE_ROUTES, ...gitops, ...products, ...rollouts, ...triggers }
