@@ -456,7 +456,11 @@ test.each(['tunnel', 'ingress'] as const)(
   'the command checks the permissions of all objects of %s.yaml before an installation',
   async (name) => {
     const values = valuesOf(name)
-    const rights = neededRights('codefresh', { ...accessOf(values), isHosted: isHostedIn(values), operatesWorkflows: operatesWorkflows(values) })
+    const rights = neededRights('codefresh', {
+      ...accessOf(values),
+      isHosted: isHostedIn(values),
+      operatesWorkflows: operatesWorkflows(values),
+    })
     const isChecked = (verb: string, group: string, resource: string): boolean =>
       rights.some(
         (right) =>
