@@ -18,8 +18,10 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'packages/cli/test/access/links.test.ts': 'a call without the client, as a browser makes it',
   'packages/app-proxy/src/argo/api.ts': 'paths of Argo CD',
   'packages/app-proxy/src/argo/live-objects.ts': 'paths of Argo CD',
+  'packages/app-proxy/src/argo/server-state.ts': 'paths of Argo CD',
   'e2e/support/argocd.ts': 'paths of Argo CD',
   'e2e/runner/gitops/argocd.test.ts': 'paths of Argo CD',
+  'e2e/runner/gitops/argocd-repository.test.ts': 'paths of a forge',
   'scripts/client-paths.test.ts': 'the examples below',
 }
 

@@ -24,7 +24,7 @@ test('the state of 120 clusters is sent in chunks, without credentials, and metr
       server: {
         url: server.server.url,
         async transport(request) {
-          if (request.url.endsWith('/v1/gitops-clusters')) chunks.push(JSON.parse(String(request.body)))
+          if (request.url.endsWith('/gitops-clusters')) chunks.push(JSON.parse(String(request.body)))
           return direct(request)
         },
       },

@@ -1,5 +1,4 @@
 /** Routes of the applications of Argo CD in the namespace of the runtime. */
-import { fault } from '@windlass/kit'
 import {
   ApplicationName,
   ApplicationRemoval,
