@@ -13,7 +13,7 @@ const REPEATS = [
   'charts/*/Chart.yaml',
   'images/names.json',
   'images/{buildkit,cosign,deploy,windlass}/Dockerfile',
-  'docs/guides/{gitlab-runner,gitops,quick-start,typed-steps}.md',
+  'docs/guides/{gitlab-runner,quick-start,typed-steps}.md',
   'docs/runner/install-helm.md',
   'docs/reference/{configuration.md,openapi.json}',
   'e2e/runner/helm/cf-runtime/{agentless,first-steps,production}.golden',
