@@ -367,7 +367,8 @@ test('a runtime that is removed by accident comes back from the repository with 
   expect(await at.windlass(addCluster)).toBe('cluster/staging-eu unchanged\n')
   await expect.poll(applications, patience).toEqual(['apps', 'in-cluster', 'prod', 'prod-isc', 'shop', 'staging-eu'])
   for (const name of ['in-cluster', 'apps', 'staging-eu']) await at.until('prod', name, isSynced)
-  expect(await shownState()).toEqual(before)
+  // What Argo CD says of the clusters is reported each second.
+  await expect.poll(shownState, patience).toEqual(before)
 })
 
 test('an uninstall that cleans the repository leaves the applications of users and the other runtime, and can be repeated (O076, O078)', async () => {
@@ -378,9 +379,9 @@ test('an uninstall that cleans the repository leaves the applications of users a
   expect(others).toEqual(['in-cluster', 'staging-isc'])
   // Two runtimes do not see each other, and the account of one may not read the namespace of the other.
   expect(await at.windlass('gitops app list staging')).not.toMatch(/^(?:prod-isc|shop|apps) /m)
-  // The Argo CD that both use names its clusters to both. Credentials and file are those of one runtime.
-  expect(await at.windlass('gitops cluster list prod')).toMatch(/ staging-eu +\S+ +\S+ +yes +runtimes\/prod\/staging-eu\.yaml/)
-  expect(await at.windlass('gitops cluster list staging')).toMatch(/ staging-eu +\S+ +\S+ *$/m)
+  // The Argo CD that both use may name its clusters to both. Credentials and file are those of one runtime.
+  expect(await at.windlass('gitops cluster list prod')).toMatch(/ staging-eu .* yes +runtimes\/prod\/staging-eu\.yaml/)
+  expect(await at.windlass('gitops cluster list staging')).not.toMatch(/ staging-eu .*(?:yes|missing|\.yaml)/)
   await expect(at.accounts.staging.list({ kind: 'Secret', namespace })).rejects.toMatchObject({ code: 'cluster-refused' })
   const owner = { runtime: 'prod', server: at.serverUrl }
   const tokens = openTokenStore(cluster.kube, namespace)

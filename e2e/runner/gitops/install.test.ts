@@ -204,7 +204,11 @@ async function handOver(): Promise<void> {
     return name !== '' && name !== first ? name : undefined
   })
   expect(next).toMatch(/^pod\/\S+$/)
-  const [proxy = ''] = await podsOf('cap-app-proxy')
+  // The pod of before the upgrade may still be there, and would be gone by itself.
+  const proxy = await eventually('the two app-proxies of the upgrade are left', async () => {
+    const [one, ...others] = await podsOf('cap-app-proxy')
+    return others.length === 1 ? one : undefined
+  })
   await kubectl('delete', proxy, '--timeout=90s')
   over.abort()
   await calling
