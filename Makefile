@@ -14,7 +14,7 @@ up: ## the same, and the server stays
 down: ## stop what make up has left running
 	@scripts/stop up
 
-test: ## all tests, on real Docker, PostgreSQL and Kubernetes
+test: ## all tests but those of chaos, on real Docker, PostgreSQL and Kubernetes
 	@scripts/test
 
 check: ## the quick part: format, lint, types, imports, unit tests

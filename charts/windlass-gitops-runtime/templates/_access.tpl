@@ -60,8 +60,8 @@
 {{- range ternary (index .Values "internal-router").webhookNamespaces list (or $runtime.singleNamespace $runtime.codefreshHosted) -}}
 {{- if ne . $.Release.Namespace }}{{ fail (printf "internal-router.webhookNamespaces has %s, but global.runtime.%s limits the runtime to %s: remove one of them" . (ternary "codefreshHosted" "singleNamespace" $runtime.codefreshHosted) $.Release.Namespace) }}{{ end -}}
 {{- end -}}
-{{- range ternary (default list (index .Values "event-reporters" "runtime-event-reporter" "namespaces")) list $runtime.singleNamespace -}}
-{{- if ne . $.Release.Namespace }}{{ fail (printf "event-reporters.runtime-event-reporter.namespaces has %s, but global.runtime.singleNamespace limits the runtime to %s: remove one of them" . $.Release.Namespace) }}{{ end -}}
+{{- range ternary (default list (index .Values "event-reporters" "runtime-event-reporter" "namespaces")) list (or $runtime.singleNamespace $runtime.codefreshHosted) -}}
+{{- if ne . $.Release.Namespace }}{{ fail (printf "event-reporters.runtime-event-reporter.namespaces has %s, but global.runtime.%s limits the runtime to %s: remove one of them" . (ternary "codefreshHosted" "singleNamespace" $runtime.codefreshHosted) $.Release.Namespace) }}{{ end -}}
 {{- end -}}
 {{- range $part := include "gitops.foreignParts" . | fromJsonArray }}
 {{- $value := get $.Values $part }}

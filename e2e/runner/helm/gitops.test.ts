@@ -376,6 +376,15 @@ test.each([
     },
     says: 'event-reporters.runtime-event-reporter.namespaces has argocd, but global.runtime.singleNamespace',
   },
+  {
+    why: 'applications of other namespaces in a hosted runtime',
+    values: {
+      ...runtime({ codefreshHosted: true }),
+      hosted: { allowedNetworks: ['192.0.2.0/24'] },
+      'event-reporters': { 'runtime-event-reporter': { namespaces: ['tenant-b'] } },
+    },
+    says: 'event-reporters.runtime-event-reporter.namespaces has tenant-b, but global.runtime.codefreshHosted',
+  },
   { why: 'an unknown key', values: { 'tunel-client': {} }, says: "additional properties 'tunel-client' not allowed" },
 ])('refuses $why (O002)', async ({ values, says }) => {
   expect(await refusal('tunnel', values)).toContain(says)

@@ -13,6 +13,7 @@ test('the applications of a runtime are removed in an order in which none create
     application('shop'),
     application('web', 'product'),
     application('staging-eu', 'internal-config'),
+    application('argo-rollouts-eu', 'argo-rollouts'),
   ]
-  expect(ownApplications(all, 'prod')).toEqual(['prod-isc', 'in-cluster', 'apps', 'prod', 'staging-eu'])
+  expect(ownApplications(all, 'prod')).toEqual(['prod-isc', 'in-cluster', 'apps', 'prod', 'staging-eu', 'argo-rollouts-eu'])
 })

@@ -2,8 +2,8 @@
 import { IN_CLUSTER } from './layout.ts'
 import { ENTITY_LABEL, runtimeApplicationName } from './runtime-files.ts'
 
-/** Values of `ENTITY_LABEL`: what applies the repository, the chart of the runtime, and Git sources. */
-const OWN_ENTITIES = ['internal-config', 'runtime', 'git-source']
+/** Values of `ENTITY_LABEL`: what applies the repository, the chart of the runtime, Git sources, and installations of Argo Rollouts. */
+const OWN_ENTITIES = ['internal-config', 'runtime', 'git-source', 'argo-rollouts']
 
 /** What is read of an application. */
 interface LabelledApplication {

@@ -41,6 +41,9 @@ WINDLASS_GITOPS_HOOK_RUNTIME: {{ .Values.global.runtime.name | quote }}
 WINDLASS_GITOPS_HOOK_ACCOUNT_ID: {{ .Values.global.codefresh.accountId | quote }}
 WINDLASS_GITOPS_HOOK_TOKEN_PATH: /etc/windlass/user/token
 WINDLASS_GITOPS_HOOK_SECRET: {{ include "gitops.tokenSecret" . }}
+{{- if .Values.global.runtime.codefreshHosted }}
+WINDLASS_GITOPS_HOOK_HOSTED: 'true'
+{{- end }}
 {{- $access := include "gitops.access" . }}
 {{- $way := get (dict "ingress" .Values.global.runtime.ingress "httproute" .Values.global.runtime.httpRoute) $access }}
 {{- if eq $access "tunnel" }}

@@ -56,7 +56,7 @@ async function planInstallation(
 ): Promise<Plan<{ readonly chart: string; readonly version: string }>> {
   const { runtime } = place
   await requireRuntime(view, runtime)
-  const server = await serverOf(view, runtime, cluster)
+  const server = await serverOf(view, place, cluster)
   const path = argoRolloutsPath(runtime, cluster)
   const before = await view.read(path)
   const known = before === undefined ? undefined : readArgoRollouts(before)
@@ -77,8 +77,13 @@ async function planInstallation(
   }
 }
 
-/** Throws `not-found`. */
-async function serverOf(view: RepositoryView, runtime: string, cluster: string): Promise<string> {
+/** Throws `not-found`, and `not-supported` for the own cluster of a hosted runtime. */
+async function serverOf(view: RepositoryView, { runtime, isHosted }: RuntimePlace, cluster: string): Promise<string> {
+  if (cluster === IN_CLUSTER && isHosted === true)
+    throw fault('not-supported', {
+      message: `The GitOps runtime "${runtime}" is hosted, and deploys nothing to its own cluster, which is that of the server.`,
+      hint: 'Name a managed cluster: `windlass gitops cluster list RUNTIME`.',
+    })
   if (cluster === IN_CLUSTER) return IN_CLUSTER_SERVER
   const text = await view.read(clusterPath(runtime, cluster))
   const server = text === undefined ? undefined : clusterServerOf(text)

@@ -32,6 +32,8 @@ export interface RuntimePlace {
   readonly namespace: string
   /** URL that the values name; undefined for a tunnel. */
   readonly url: string | undefined
+  /** True for a runtime in the cluster of the server. Default: false. */
+  readonly isHosted?: boolean | undefined
 }
 
 export interface Registered {
@@ -75,7 +77,7 @@ async function register(registration: Registration): Promise<Registered | undefi
   if (kept !== undefined) return kept
   const before = await orUndefined(client.tunnels.get(runtime))
   if (before !== undefined && (before.status !== 'offline' || !recover)) throw nameInUse(runtime, before.status)
-  const created = await client.gitopsRuntimes.createToken(runtime, toTokenInput(registration.place))
+  const created = await client.gitopsRuntimes.createToken(runtime, toTokenInput(registration))
   try {
     const { accountId } = requireAccess(await accessWith(client, runtime, created.token), runtime)
     requireFacts(registration, accountId, created.url)
@@ -97,10 +99,11 @@ async function undo({ client, runtime }: Registration, tokenId: string, isNew: b
   if (isNew && (await client.gitopsRuntimes.tokens(runtime)).items.length === 0) await client.gitopsRuntimes.delete(runtime)
 }
 
-function toTokenInput(place: RuntimePlace | undefined): GitopsTokenInput {
+function toTokenInput({ place, needsTunnel }: Registration): GitopsTokenInput {
   if (place === undefined) return {}
-  const { namespace, url } = place
-  const installation = { namespace, accessMode: url === undefined ? 'TUNNEL' : 'INGRESS' } as const
+  const { namespace, url, isHosted } = place
+  const hosted = isHosted === true ? ({ type: 'HELM_HOSTED', isManaged: true } as const) : {}
+  const installation = { namespace, accessMode: needsTunnel ? 'TUNNEL' : 'INGRESS', ...hosted } as const
   return { installation: { ...installation, ...defined({ ingressUrl: url && parseBaseUrl(url) }) } }
 }
 

@@ -64,7 +64,7 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
     server: serverUrl,
     needsTunnel: access.kind === 'tunnel',
     recover: options.recover,
-    place: { namespace, url: access.url },
+    place: { namespace, url: access.url, isHosted },
   })
   const copy = replaced === undefined ? '' : `; the Secret ${replaced} has the one of the other installation`
   const token: Finding = { check: 'token', status: 'pass', message: isNew ? `created${copy}` : 'kept' }

@@ -14,6 +14,7 @@ export const GitopsHookConfig = z.object({
   URL: HttpUrl.optional().describe(
     'URL of the Ingress or the HTTPRoute, which must answer before the installation; not checked if absent.',
   ),
+  HOSTED: z.stringbool().default(false).describe('Whether the runtime is in the cluster of the server.'),
   ACCESS: z.enum(['ingress', 'httproute']).default('ingress').describe('What the URL is the one of.'),
   ARGO_CD_LABELS: z.string().optional().describe('Labels of the Service of Argo CD; its version is not checked if absent.'),
   ARGO_CD_SERVICE: z

@@ -44,7 +44,7 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
       server,
       needsTunnel: config.TUNNEL,
       recover: config.RECOVER,
-      place: { namespace: kube.namespace, url: config.TUNNEL ? undefined : config.URL },
+      place: { namespace: kube.namespace, url: config.TUNNEL ? undefined : config.URL, isHosted: config.HOSTED },
       accountId: config.ACCOUNT_ID,
     }),
   )
