@@ -532,4 +532,17 @@ test('a hosted runtime deploys to the cluster of its account only, and another a
   ])
   await neighbour.respectRights()
   expect(await checkHosted(kube, neighbour.namespace)).toMatchObject([{ status: 'pass' }])
+  const rbac = 'rbac.authorization.k8s.io'
+  const binding = { kind: 'ClusterRoleBinding', name: `by-name-${neighbour.namespace}` } as const
+  onTestFinished(async () => void (await kube.delete(binding)))
+  await cluster.apply({
+    apiVersion: `${rbac}/v1`,
+    kind: binding.kind,
+    metadata: { name: binding.name },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: rbac, kind: 'User', name: `system:serviceaccount:${neighbour.namespace}:argocd` }],
+  })
+  expect(await checkHosted(kube, neighbour.namespace)).toMatchObject([
+    { status: 'fail', message: expect.stringContaining(`ClusterRoleBinding/${binding.name}`) },
+  ])
 })

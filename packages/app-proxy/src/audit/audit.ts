@@ -101,7 +101,8 @@ const INVALID: ReadonlySet<number> = new Set([400, 413, 422])
 
 function endOf(noted: NotedCall, error?: unknown): GitopsCallEnd {
   const detail = detailOf(noted)
-  const isUnchanged = noted.commits.length === 0 && (noted.isDryRun === true || (isFault(error) && INVALID.has(error.status)))
+  const isInvalid = isFault(error) && INVALID.has(error.status)
+  const isUnchanged = noted.commits.length === 0 && noted.hasEffect !== true && (noted.isDryRun === true || isInvalid)
   if (isUnchanged) return { result: 'nothing' }
   if (error === undefined) return { result: 'done', ...defined({ detail }) }
   if (isFault(error)) return { result: error.status === 403 ? 'denied' : 'failed', code: error.code, ...defined({ detail }) }

@@ -8,6 +8,8 @@ export interface NotedCall {
   subject?: string
   /** True for a call that only shows what it would change. */
   isDryRun?: boolean
+  /** True once something outside of Git has changed. */
+  hasEffect?: boolean
   readonly commits: string[]
 }
 
@@ -28,6 +30,12 @@ export function noteSubject(subject: string): void {
 export function noteDryRun(): void {
   const call = calls.getStore()
   if (call !== undefined) call.isDryRun = true
+}
+
+/** Says that the call changes something outside of Git, so that it has a record however it ends. */
+export function noteEffect(): void {
+  const call = calls.getStore()
+  if (call !== undefined) call.hasEffect = true
 }
 
 export interface NotedCommit {

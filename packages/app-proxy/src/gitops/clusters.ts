@@ -14,7 +14,7 @@ import {
 } from '@windlass/gitops'
 import { fault, hostOf, isFault } from '@windlass/kit'
 import type { ManagedCluster, ManagedClusterChange, ManagedClusterInput, RepositoryChange } from '@windlass/protocol'
-import { noteSubject } from '../audit/call.ts'
+import { noteEffect, noteSubject } from '../audit/call.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ClusterSecrets } from './cluster-secrets.ts'
 import { readIfText, type RepositoryView } from './repository-view.ts'
@@ -77,6 +77,7 @@ export function openClusters({ shared, secrets, hosts, place }: ClustersOptions)
       await plan(await repository.view())
       await call.confirm()
       const isNew = await secrets.put(input, login)
+      noteEffect()
       try {
         const { commit } = await repository.change(plan)
         const cluster = { name, server: login.server, hasCredentials: true, file: clusterPath(runtime, name) }

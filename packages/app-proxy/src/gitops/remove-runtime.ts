@@ -1,6 +1,7 @@
 /** Removes a runtime from the shared configuration repository: the runtime does not apply it any more, and one commit deletes its files. */
 import { chartFolder, clustersFolder, KEEP_FILE, runtimeFolder, type RuntimePlace } from '@windlass/gitops'
 import type { SharedConfigurationRemoval } from '@windlass/protocol'
+import { noteEffect } from '../audit/call.ts'
 import { listFiles } from './list-files.ts'
 import type { RepositoryView } from './repository-view.ts'
 import type { Plan } from './repository-branch.ts'
@@ -27,6 +28,7 @@ export async function removeRuntime(
   await planRemoval(await repository.view(), place)
   await call.confirm()
   // Argo CD would delete what an application has applied if a person has given its file a finalizer, so it must not see the commit.
+  noteEffect()
   await detach()
   const { commit, result } = await repository.change((view) => planRemoval(view, place))
   return { applications: result, commit }

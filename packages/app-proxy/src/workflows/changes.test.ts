@@ -1,5 +1,5 @@
 /** What operations on workflows write into them. */
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import type { KubeObject } from '@windlass/kube'
 import { expect, test } from 'vitest'
 import { labelOf, resubmissionOf, retryOf, shutdownPatch } from './changes.ts'
@@ -239,4 +239,13 @@ test('names become values of labels', () => {
   expect(labelOf('Mira Lee <mira@example.com>')).toBe('Mira-Lee--mira-example.com')
   expect(labelOf('é')).toBe('')
   expect(labelOf('a'.repeat(70))).toHaveLength(63)
+})
+
+test('nodes of a small object that would take much memory are refused', async () => {
+  const compressedNodes = gzipSync(`{"a":{"children":[${'{},'.repeat(600_000)}{}]}}`).toString('base64')
+  expect(compressedNodes.length).toBeLessThan(10_000)
+  await expect(readWorkflow(workflow({}, { status: { nodes: undefined, compressedNodes } }))).rejects.toMatchObject({
+    code: 'conflict',
+    cause: { message: 'it has more than 500000 fields and list items' },
+  })
 })

@@ -63,7 +63,9 @@ async function listBindingsElsewhere(kube: Kube, namespace: string): Promise<str
       const isOfNamespace = subjects.some(
         (subject) =>
           (subject.kind === 'ServiceAccount' && subject.namespace === namespace) ||
-          (subject.kind === 'Group' && subject.name === `system:serviceaccounts:${namespace}`),
+          (subject.kind === 'Group' && subject.name === `system:serviceaccounts:${namespace}`) ||
+          // The same accounts by the names that Kubernetes gives them.
+          (subject.kind === 'User' && subject.name.startsWith(`system:serviceaccount:${namespace}:`)),
       )
       if (!isElsewhere || !isOfNamespace) return []
       return [kind === 'ClusterRoleBinding' ? `${kind}/${metadata.name}` : `${kind}/${metadata.name} in ${metadata.namespace}`]

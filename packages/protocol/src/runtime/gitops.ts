@@ -82,18 +82,25 @@ export const GitopsAccess = z.object({
 })
 export type GitopsAccess = z.infer<typeof GitopsAccess>
 
+/** PostgreSQL stores no NUL. */
+const plainText = (max: number): z.ZodString =>
+  z
+    .string()
+    .max(max)
+    .refine((text) => !text.includes('\0'), 'must have no NUL')
+
 /** A call that a user makes at an app-proxy and that changes something. It is announced before its effect, with the token of the user. */
 export const GitopsCallStart = GitopsAccessQuestion.extend({
   /** Of the app-proxy, a new one for each call. */
   id: Id,
   right: z.enum(GITOPS_RIGHTS),
   /** Method and route below the host of the runtime: `POST /app-proxy/api/applications/{name}/sync`. */
-  action: z.string().min(1).max(200),
+  action: plainText(200).regex(/^(?:DELETE|PATCH|POST|PUT) (?:\/\S*)?\/api\/\S+$/),
   /** Path of the call, without its query. */
-  path: z.string().min(1).max(1_000),
-  requestId: z.string().min(1).max(100),
+  path: plainText(1_000).startsWith('/'),
+  requestId: plainText(100).min(1),
   /** `User-Agent` of the caller. */
-  client: z.string().max(300).optional(),
+  client: plainText(300).optional(),
 })
 export type GitopsCallStart = z.infer<typeof GitopsCallStart>
 
@@ -104,8 +111,8 @@ export const GITOPS_CALL_RESULTS = ['done', 'denied', 'failed', 'nothing'] as co
 export const GitopsCallEnd = z.strictObject({
   result: z.enum(GITOPS_CALL_RESULTS),
   /** Code of the error. */
-  code: z.string().max(60).optional(),
+  code: plainText(60).optional(),
   /** What changed: the object, and the commits that were made. */
-  detail: z.string().max(500).optional(),
+  detail: plainText(500).optional(),
 })
 export type GitopsCallEnd = z.infer<typeof GitopsCallEnd>

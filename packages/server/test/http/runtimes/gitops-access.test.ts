@@ -1,7 +1,7 @@
 /** The question of an app-proxy for the rights of its caller. */
 import { appProxyCalls, runtimeCallCalls } from '@windlass/client/app-proxy'
 import { newId, systemClock } from '@windlass/kit'
-import type { AuditRecord } from '@windlass/protocol'
+import type { AuditRecord, GitopsCallStart } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { recordLostCalls } from '../../../src/gitops/calls.ts'
 import { openHttpScene } from '../../support/http-scene.ts'
@@ -40,7 +40,7 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
   const { token: runtimeToken } = await admin.gitopsRuntimes.createToken('prod')
   const other = await admin.gitopsRuntimes.createToken('other')
   const { token: reader } = await admin.keys.create({ name: 'reader', role: 'viewer' })
-  const begin = (id: string, key = adminToken) =>
+  const begin = (id: string, key = adminToken, more: Partial<GitopsCallStart> = {}) =>
     appProxyCalls(nobody.withToken(key)).beginCall('prod', {
       runtimeToken,
       id,
@@ -48,6 +48,7 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
       action: 'POST /app-proxy/api/applications',
       path: '/app-proxy/api/applications',
       requestId: id,
+      ...more,
     })
   const ends = (token = runtimeToken) => runtimeCallCalls(nobody.withToken(token))
   const records = async (): Promise<AuditRecord[]> =>
@@ -57,6 +58,9 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
   expect(await records()).toMatchObject([
     { actor: 'reader', result: 'denied', requestId: denied, target: 'prod/app-proxy/api/applications' },
   ])
+  // Neither what PostgreSQL cannot store, nor a route of the server.
+  for (const more of [{ client: 'a\0' }, { path: '/\0' }, { action: 'DELETE /v1/users/{id}' }, { path: '../v1/users/ann' }])
+    await expect(begin(ended, adminToken, more)).rejects.toMatchObject({ code: 'request-invalid' })
   await begin(ended)
   await expect(begin(ended)).rejects.toMatchObject({ code: 'conflict' })
   await ends(other.token).end(ended, { result: 'done' })
