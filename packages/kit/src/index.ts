@@ -39,6 +39,7 @@ export { backoffMs, pauseMs, retry, type Backoff, type RetryOptions } from './re
 export { Secret } from './secret.ts'
 export { openSerial, type Serial } from './serial.ts'
 export { parseJson } from './json.ts'
+export { excessOf, MAX_JSON_DEPTH, type JsonParts } from './json-parts.ts'
 export { hasCode } from './system-error.ts'
 export { refuseUpgrade } from './http/refuse-upgrade.ts'
 export { watchUnused } from './http/unused-connections.ts'

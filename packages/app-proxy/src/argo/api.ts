@@ -17,9 +17,10 @@ import type {
   ResourceNode,
 } from '@windlass/protocol'
 import { z } from 'zod'
+import { timeOf, wholeText as text } from '../object-fields.ts'
 import { hideSecret } from './hide-secret.ts'
 import { readLog } from './log.ts'
-import { ApplicationManifest, healthOf, timeOf } from './manifest.ts'
+import { ApplicationManifest, healthOf } from './manifest.ts'
 
 /** Objects of one application that are read. */
 const MAX_OBJECTS = 5_000
@@ -51,10 +52,6 @@ export interface ArgoApiOptions {
   readonly clock: Clock
 }
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => (value === null || value === '' ? undefined : value))
 const list = <T extends z.ZodType>(item: T) =>
   z
     .array(item)

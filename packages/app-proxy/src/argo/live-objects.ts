@@ -14,7 +14,7 @@ const TIMEOUT_MS = 30_000
 export type LiveObject = Pick<ResourceNode, 'group' | 'version' | 'kind' | 'namespace' | 'name'>
 
 /** A change of one field (RFC 6902). */
-export interface FieldPatch {
+interface FieldPatch {
   readonly op: 'replace'
   readonly path: string
   readonly value: unknown

@@ -14,27 +14,10 @@ import {
   type SyncOperation,
 } from '@windlass/protocol'
 import { z } from 'zod'
+import { list, text, time } from '../object-fields.ts'
 
 /** Of objects that Argo CD manages: `APPLICATION:GROUP/KIND:NAMESPACE/NAME`. */
 const TRACKING_ID = 'argocd.argoproj.io/tracking-id'
-/** Longest message that is passed on. Characters. */
-const MAX_TEXT = 4_000
-
-/** An absent, null or empty text is undefined. */
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => (value === null || value === '' ? undefined : value?.slice(0, MAX_TEXT)))
-const list = <T extends z.ZodType>(item: T) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? [])
-/** RFC 3339. What is not a time is absent. */
-const time = z
-  .string()
-  .nullish()
-  .transform((value) => timeOf(value ?? undefined))
 
 const Health = z.object({ status: text, message: text }).nullish()
 const Source = z.looseObject({ repoURL: text, path: text, targetRevision: text, chart: text, name: text })
@@ -133,12 +116,6 @@ export const ApplicationManifest = z.looseObject({
     .nullish(),
 })
 export type ApplicationManifest = z.output<typeof ApplicationManifest>
-
-/** Returns the time of an RFC 3339 text, epoch milliseconds; undefined if it is not one. */
-export function timeOf(value: string | undefined): number | undefined {
-  const at = Date.parse(value ?? '')
-  return Number.isNaN(at) || at < 0 ? undefined : at
-}
 
 export function isAutomatic({ spec }: ApplicationManifest): boolean {
   const automated = spec.syncPolicy?.automated

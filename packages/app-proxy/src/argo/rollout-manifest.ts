@@ -1,15 +1,10 @@
 /** A Rollout of Argo Rollouts (`argoproj.io/v1alpha1`) as its cluster has it. */
 import { z } from 'zod'
+import { list, text } from '../object-fields.ts'
 
-/** Longest message that is passed on. Characters. */
-const MAX_TEXT = 4_000
 /** Old revisions that a rollout keeps unless it says otherwise. */
 const HISTORY_LIMIT = 10
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => (value === null || value === '' ? undefined : value?.slice(0, MAX_TEXT)))
 const count = z
   .int()
   .nonnegative()
@@ -19,11 +14,6 @@ const flag = z
   .boolean()
   .nullish()
   .transform((value) => value === true)
-const list = <T extends z.ZodType>(item: T) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? [])
 
 const Analysis = z.object({ name: z.string(), status: text, message: text }).nullish()
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { parseJson } from '@windlass/kit'
 import type { ArgoCdState, CheckResult, ClientOptions, ClusterState, ConnectionState } from '@windlass/protocol'
 import { z } from 'zod'
+import { timeOf, wholeText as text } from '../object-fields.ts'
 import { cut, failed, ok, unknown } from '../status/results.ts'
-import { timeOf } from './manifest.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_CLUSTERS = 5_000
@@ -57,10 +57,6 @@ export async function readArgoState(argo: ArgoServer | undefined, signal: AbortS
 
 const User = z.object({ loggedIn: z.boolean().default(false), username: z.string().optional() })
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => (value === null || value === '' ? undefined : value))
 const count = z
   .union([z.int().nonnegative(), z.string().regex(/^\d+$/).transform(Number)])
   .nullish()

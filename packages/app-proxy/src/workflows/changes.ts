@@ -36,7 +36,7 @@ export function labelOf(name: string): string {
 }
 
 /** Returns a name as Kubernetes generates it. It is chosen here, so that a call whose answer was lost cannot create two objects. */
-export function generatedName(prefix: string): string {
+function generatedName(prefix: string): string {
   const letters = Array.from({ length: SUFFIX_LENGTH }, () => SUFFIX_LETTERS.charAt(randomInt(SUFFIX_LETTERS.length)))
   return prefix.slice(0, MAX_LABEL - SUFFIX_LENGTH) + letters.join('')
 }

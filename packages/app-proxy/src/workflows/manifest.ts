@@ -1,7 +1,7 @@
 /** Reads a Workflow of Argo Workflows (`argoproj.io/v1alpha1`) as its cluster has it, in the spelling of this API. */
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import { defined, fault } from '@windlass/kit'
+import { defined, excessOf, fault } from '@windlass/kit'
 import { parseJson } from '@windlass/kit/json'
 import {
   WORKFLOW_NODE_PHASES,
@@ -14,7 +14,7 @@ import {
 } from '@windlass/protocol'
 import type { KubeObject } from '@windlass/kube'
 import { z } from 'zod'
-import { timeOf } from '../argo/manifest.ts'
+import { list, text, time, timeOf } from '../object-fields.ts'
 
 /** Labels and annotations of Argo Workflows. */
 export const LABELS = {
@@ -32,8 +32,6 @@ export const LABELS = {
   workflow: 'workflows.argoproj.io/workflow',
 } as const
 
-/** Longest message that is passed on. Characters. */
-const MAX_TEXT = 4_000
 /** Nodes that an answer has. */
 const MAX_NODES = 5_000
 /** Bytes of the nodes that Argo Workflows has compressed to 1 MiB at most. */
@@ -41,25 +39,10 @@ const MAX_NODES_BYTES = 16_777_216
 /** Fields and list items of these nodes: small objects take up to a hundred times their bytes in memory. */
 const MAX_NODES_PARTS = 500_000
 
-/** An absent, null or empty text is undefined. */
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => (value === null || value === '' ? undefined : value?.slice(0, MAX_TEXT)))
-const list = <T extends z.ZodType>(item: T) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? [])
 const words = z
   .record(z.string(), z.string())
   .nullish()
   .transform((value) => value ?? {})
-/** RFC 3339. What is not a time is absent. */
-const time = z
-  .string()
-  .nullish()
-  .transform((value) => timeOf(value ?? undefined))
 
 /** The fields of a node that are read. */
 const Node = z.looseObject({
@@ -151,18 +134,14 @@ export async function readWorkflow(object: KubeObject): Promise<Workflow> {
 async function unpack(name: string, compressed: string): Promise<unknown> {
   try {
     const bytes = await promisify(gunzip)(Buffer.from(compressed, 'base64'), { maxOutputLength: MAX_NODES_BYTES })
-    if (countParts(bytes) > MAX_NODES_PARTS) throw new Error(`it has more than ${MAX_NODES_PARTS} fields and list items`)
-    return parseJson(bytes.toString())
+    const json = bytes.toString()
+    const excess = excessOf(json, { max: MAX_NODES_PARTS, left: MAX_NODES_PARTS })
+    if (excess === 'parts') throw new Error(`it has more than ${MAX_NODES_PARTS} fields and list items`)
+    if (excess === 'levels') throw new Error('it has too many lists and objects inside each other')
+    return parseJson(json)
   } catch (error) {
     throw unreadable(name, error)
   }
-}
-
-/** Counts what begins or separates fields and list items of JSON. Counts inside of texts too, which are short in nodes. */
-function countParts(json: Buffer): number {
-  let parts = 0
-  for (const byte of json) if (byte === 0x2c || byte === 0x5b || byte === 0x7b) parts += 1
-  return parts
 }
 
 function requireShape<S extends z.ZodType>(name: string, schema: S, value: unknown): z.output<S> {

@@ -44,9 +44,9 @@ const TUNNELS = {
 
 const NEVER_CONNECTED: Look = { word: 'Never connected', shape: 'dash', tone: 'idle' }
 
-export const lookOfHealth = (health: ApplicationHealth): Look => find(HEALTHS, health)
-export const lookOfSync = (sync: ApplicationSync): Look => find(SYNCS, sync)
-export const lookOfPhase = (phase: SyncPhase): Look => find(PHASES, phase)
+export const lookOfHealth = (health: ApplicationHealth): Look => lookIn(HEALTHS, health)
+export const lookOfSync = (sync: ApplicationSync): Look => lookIn(SYNCS, sync)
+export const lookOfPhase = (phase: SyncPhase): Look => lookIn(PHASES, phase)
 
 const RELEASES = {
   queued: { word: 'Queued', shape: 'hourglass', tone: 'wait' },
@@ -68,16 +68,16 @@ const STEPS = {
   after: { word: 'Build after it', shape: 'arc', tone: 'run' },
 } as const satisfies Readonly<Record<ReleaseStepState | PromotionState, Look>>
 
-export const lookOfRelease = (status: ReleaseStatus): Look => find(RELEASES, status)
+export const lookOfRelease = (status: ReleaseStatus): Look => lookIn(RELEASES, status)
 /** Returns the look of a step of a release, or of the promotion of one application. */
-export const lookOfStep = (state: ReleaseStepState | PromotionState): Look => find(STEPS, state)
+export const lookOfStep = (state: ReleaseStepState | PromotionState): Look => lookIn(STEPS, state)
 
 /** Returns the look of a tunnel. One that has never been connected is no fault: a runtime with an Ingress has none. */
 export function lookOfTunnel({ status, seenAt }: Pick<Tunnel, 'status' | 'seenAt'>): Look {
-  return status === 'offline' && seenAt === undefined ? NEVER_CONNECTED : find(TUNNELS, status)
+  return status === 'offline' && seenAt === undefined ? NEVER_CONNECTED : lookIn(TUNNELS, status)
 }
 
-/** A newer server may have other states. */
-function find(looks: Readonly<Record<string, Look>>, state: string): Look {
+/** Returns the look of a state. A newer server may have other states. */
+export function lookIn(looks: Readonly<Record<string, Look>>, state: string): Look {
   return (Object.hasOwn(looks, state) ? looks[state] : undefined) ?? { word: state, shape: 'dash', tone: 'idle' }
 }

@@ -2,11 +2,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { fault, hasCode } from '@windlass/kit'
+import { fault, hasCode, type JsonParts } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
 import { EventsBody, MAX_EVENTS_BODY_BYTES, type EventPayload, type EventReporter, type FullState } from '@windlass/protocol'
 import type { z } from 'zod'
-import { parseJson, partsOf, type Parts } from '../../http/bodies/json-body.ts'
+import { parseJson, partsOf } from '../../http/bodies/json-body.ts'
 import { requireShape } from '../../http/route.ts'
 import {
   AnyManifest,
@@ -93,7 +93,7 @@ async function decode(bytes: Buffer, encoding: string | undefined): Promise<stri
 interface Place {
   /** Place of the payload in the body. */
   readonly path: string
-  readonly parts: Parts
+  readonly parts: JsonParts
 }
 
 /** Returns the event of a payload; undefined if its object is not an application. */

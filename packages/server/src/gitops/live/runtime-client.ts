@@ -2,13 +2,12 @@
  * Calls the app-proxy of a GitOps runtime for a user, through its tunnel and with a pass. Everything that the runtime answers has limits: what controls its cluster must not
  * take the memory of this server.
  */
-import { fault, isFault, type Clock } from '@windlass/kit'
+import { excessOf, fault, isFault, type Clock } from '@windlass/kit'
 import { createClient, type Client, type Transport } from '@windlass/protocol'
 import type { OwnAnswer, TunnelServer } from '@windlass/tunnel/server'
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
 import { Callers } from '../../documents/caller-limits.ts'
-import { excessOf } from '../../http/bodies/json-body.ts'
 import { callerOf, type KeyActor } from '../../identity/actor.ts'
 import { issueRuntimePass } from '../../identity/keys/runtime-pass.ts'
 import { findGitopsRuntime } from '../../store/runtimes/gitops.ts'

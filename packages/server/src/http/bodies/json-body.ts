@@ -1,5 +1,5 @@
 /** JSON bodies. The number and the depth of their values are limited before they are parsed. */
-import { fault } from '@windlass/kit'
+import { excessOf, fault, MAX_JSON_DEPTH, type JsonParts } from '@windlass/kit'
 
 /** Maximum number of fields and list items in the body of a user. */
 const MAX_PARTS = 20_000
@@ -7,22 +7,14 @@ const MAX_PARTS = 20_000
 const MAX_REPORT_PARTS = 500_000
 /** Maximum for reporters, with the manifests in their bodies. What our reporter sends at once has about half of it. */
 const MAX_EVENT_PARTS = 200_000
-/** Maximum number of lists and objects inside each other, far below the depth at which code that visits them exhausts the stack. */
-const MAX_DEPTH = 200
 
 /** Routes of agents, engines and monitors. */
 const REPORTS = /^\/(?:v1\/(?:engine|agent|monitor)|api\/agent)\//
 /** Route of reporters of GitOps runtimes. */
 const EVENTS = '/2.0/api/events'
 
-/** Fields and list items that can still be parsed, for texts that have one limit together. */
-export interface Parts {
-  readonly max: number
-  left: number
-}
-
 /** Returns the limit of the bodies of a route. */
-export function partsOf(route: string): Parts {
+export function partsOf(route: string): JsonParts {
   const max = route === EVENTS ? MAX_EVENT_PARTS : REPORTS.test(route) ? MAX_REPORT_PARTS : MAX_PARTS
   return { max, left: max }
 }
@@ -43,13 +35,8 @@ export function parseJson(text: string, route: string, parts = partsOf(route)): 
   }
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-/** `[` and `{`, `]` and `}`. They differ in one bit. */
-const [OPENING, CLOSING, EITHER] = [0x7b, 0x7d, 0x20]
-
 /** Takes what the text has from `parts`. Throws `request-invalid`. */
-function requireLimits(text: string, parts: Parts): void {
+function requireLimits(text: string, parts: JsonParts): void {
   const excess = excessOf(text, parts)
   if (excess === 'parts')
     throw fault('request-invalid', {
@@ -58,41 +45,9 @@ function requireLimits(text: string, parts: Parts): void {
     })
   if (excess === 'levels')
     throw fault('request-invalid', {
-      message: `The body has more than ${MAX_DEPTH} lists and objects inside each other.`,
+      message: `The body has more than ${MAX_JSON_DEPTH} lists and objects inside each other.`,
       hint: 'Send a body with fewer levels.',
     })
-}
-
-/**
- * Takes what a JSON text has from `parts`, and returns what it has too much of: fields and list items, or levels. Counts outside of strings, so that the content of documents
- * does not count.
- */
-export function excessOf(text: string, parts: Parts): 'parts' | 'levels' | undefined {
-  let depth = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfText(text, at)
-    else if (code === COMMA) parts.left -= 1
-    else if ((code | EITHER) === OPENING) {
-      parts.left -= 1
-      depth += 1
-    } else if ((code | EITHER) === CLOSING) depth -= 1
-    if (parts.left < 0) return 'parts'
-    if (depth > MAX_DEPTH) return 'levels'
-  }
-  return undefined
-}
-
-/** Returns the index of the quote that ends the string at `start`, or the end of the body if there is none. */
-function endOfText(body: string, start: number): number {
-  for (let at = body.indexOf('"', start + 1); at >= 0; at = body.indexOf('"', at + 1)) if (!isEscaped(body, at)) return at
-  return body.length
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let from = at
-  while (text[from - 1] === '\\') from -= 1
-  return (at - from) % 2 === 1
 }
 
 /** The name, also escaped. Bodies without it are not traversed. */

@@ -1,6 +1,7 @@
 /** The word, shape and color of the states of rollouts and their steps. */
 import type { RolloutPhase, RolloutStepState } from '@windlass/protocol'
 import type { Look } from '../../../looks/states.ts'
+import { lookIn } from '../../states.ts'
 
 const PHASES = {
   healthy: { word: 'Healthy', shape: 'check', tone: 'ok' },
@@ -20,10 +21,5 @@ const STEPS = {
   terminated: { word: 'Aborted', shape: 'square', tone: 'stop' },
 } as const satisfies Readonly<Record<RolloutStepState, Look>>
 
-export const lookOfRollout = (phase: RolloutPhase): Look => find(PHASES, phase)
-export const lookOfStep = (state: RolloutStepState): Look => find(STEPS, state)
-
-/** A newer server may have other states. */
-function find(looks: Readonly<Record<string, Look>>, state: string): Look {
-  return (Object.hasOwn(looks, state) ? looks[state] : undefined) ?? { word: state, shape: 'dash', tone: 'idle' }
-}
+export const lookOfRollout = (phase: RolloutPhase): Look => lookIn(PHASES, phase)
+export const lookOfStep = (state: RolloutStepState): Look => lookIn(STEPS, state)
