@@ -140,6 +140,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
   const tokens = openGitTokens({ kube, namespace, ring, log })
   const integrations = openIntegrations(kube, namespace)
   const isHosted = options.isHosted === true
+  const servesGitops = options.servesGitops !== false
   const hosts = openForgeHosts({ mayUseLoopback: options.mayUseLoopback, mayUseServices: !isHosted, resolve: options.resolve })
   const forges = openForgeCaller({ hosts, proxy, ca: forgeCaFile === undefined ? undefined : readNamedFile(forgeCaFile) })
   const client = createClient(options.server)
@@ -155,7 +156,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     },
   })
   const applications = openApplications({ kube, namespace, clock })
-  const comparisons = options.servesGitops === false ? NO_COMPARISONS : openComparisons({ applications, log })
+  const comparisons = servesGitops ? openComparisons({ applications, log }) : NO_COMPARISONS
   const slots = openSlots(COMMITS)
   const runtimeForges = openRuntimeForges({ integrations, tokens, forges })
   const access = openAccess({ client, runtime, accountId, runtimeToken: () => runtimeToken, clock })
@@ -177,12 +178,12 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
 
   function routesOfGitops(): Route[] {
     const place = { runtime, namespace, isHosted }
-    const known = openArgo(options, applications)
-    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo: known.argo }
+    const ofArgo = openArgo(options, applications)
+    const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo: ofArgo.argo }
     const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
-      ...applicationRoutes({ applications, ...known, namespace }),
+      ...applicationRoutes({ applications, ...ofArgo, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
       ...workflowRoutes({
         workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined,
@@ -193,11 +194,10 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
 
   const counts = new CallCounts()
   const reported: Reported = { report: undefined, statusAt: 0, clusters: 0, clustersAt: 0 }
-  const isReporting = options.servesGitops !== false
   const metrics =
     options.metricsPort === undefined
       ? undefined
-      : await serveMetrics(options.metricsPort, { counts, reported: isReporting ? reported : undefined })
+      : await serveMetrics(options.metricsPort, { counts, reported: servesGitops ? reported : undefined })
   const plainRoutes = [
     route('GET', '/version', {
       right: 'see-gitops',
@@ -207,7 +207,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     ...browseRoutes(async (call) => (await open(call)).session),
     ...commitRoutes({ open, commits, comparisons, slots }),
     ...hookRoutes(async (call) => (await open(call)).session),
-    ...(options.servesGitops === false ? [] : routesOfGitops()),
+    ...(servesGitops ? routesOfGitops() : []),
   ]
   let isSealed = false
   let isStopping = false
@@ -221,8 +221,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     log,
     closing: closing.signal,
     problem: () => (isStopping ? 'The app-proxy stops.' : undefined),
-    routes:
-      options.servesGitops === false ? plainRoutes : [...plainRoutes, graphqlRoute(plainRoutes, { runtime, namespace, log })],
+    routes: servesGitops ? [...plainRoutes, graphqlRoute(plainRoutes, { runtime, namespace, log })] : plainRoutes,
   })
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port }).catch((error: unknown) => {
     throw fault('config-invalid', { message: `The app-proxy cannot listen on port ${options.port}.` }, error)
@@ -248,7 +247,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     log,
     signal: closing.signal,
   })
-  const reporting = isReporting
+  const reporting = servesGitops
     ? reportRuntime(
         {
           ...options,

@@ -15,7 +15,6 @@ export {
   ENTITY_LABEL,
   IN_CLUSTER_SERVER,
   inClusterFile,
-  HOSTED_PROJECT,
   isConfigurationFile,
   namespaceOfFile,
   ownProject,

@@ -20,7 +20,7 @@ export const IN_CLUSTER_SERVER = 'https://kubernetes.default.svc'
  * Project of the applications of a hosted runtime itself. The chart creates it: it allows sets of applications and applications in the namespace of the runtime. The project
  * `default` of a hosted runtime allows all clusters but that of the runtime.
  */
-export const HOSTED_PROJECT = 'windlass-runtime'
+const HOSTED_PROJECT = 'windlass-runtime'
 
 export const ENTITY_LABEL = 'codefresh.io/entity'
 export const INTERNAL_LABEL = 'codefresh.io/internal'

@@ -38,7 +38,7 @@ export function noteEffect(): void {
   if (call !== undefined) call.hasEffect = true
 }
 
-export interface NotedCommit {
+interface NotedCommit {
   /** URL of the repository. */
   readonly repository: string
   readonly branch: string

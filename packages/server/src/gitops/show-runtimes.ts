@@ -4,7 +4,7 @@ import { RuntimeError, RuntimeInstallation, type GitopsRuntime, type Tunnel } fr
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { noteSubject } from '../audit/call.ts'
-import { listLastReports, listReportedClusters } from '../store/runtimes/applications.ts'
+import { listLastReports, listTargetClusters } from '../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimes, updateGitopsRuntime } from '../store/runtimes/gitops.ts'
 import type { GitopsRuntimeRow } from '../store/schema/schema.ts'
 import { listShownTunnels, showTunnel } from './registry.ts'
@@ -48,7 +48,7 @@ async function openView(
   runtimeId?: string,
 ): Promise<(row: GitopsRuntimeRow) => GitopsRuntime> {
   const reports = await listLastReports(store.query, accountId)
-  const clusters = Map.groupBy(await listReportedClusters(store.query, accountId, runtimeId), (one) => one.runtimeId)
+  const clusters = Map.groupBy(await listTargetClusters(store.query, accountId, runtimeId), (one) => one.runtimeId)
   const tunnelOf = new Map(tunnels.map((tunnel) => [tunnel.id, tunnel]))
   return ({ id, name, installation: text, errors, created_by: createdBy, created_at: createdAt }) => {
     const installation = RuntimeInstallation.parse(JSON.parse(text))

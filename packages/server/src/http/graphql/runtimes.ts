@@ -53,13 +53,13 @@ export const runtimeQueries: Fields<PlatformCall> = {
   ),
 }
 
-interface ReportedCluster {
+interface ShownCluster {
   readonly runtime: string
   readonly cluster: string
   readonly applications: number
 }
 
-function toCluster(app: App, { runtime, cluster, applications }: ReportedCluster): object {
+function toCluster(app: App, { runtime, cluster, applications }: ShownCluster): object {
   const isUrl = /^https?:\/\//.test(cluster)
   const name = cluster === OWN_CLUSTER ? 'in-cluster' : cluster
   return {

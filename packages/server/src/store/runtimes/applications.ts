@@ -272,7 +272,7 @@ export async function findApplication(
 }
 
 /** Clusters to which reported applications of runtimes deploy. */
-export interface ReportedCluster {
+export interface TargetCluster {
   readonly runtimeId: string
   /** Its name or URL. */
   readonly cluster: string
@@ -280,7 +280,7 @@ export interface ReportedCluster {
 }
 
 /** Lists the clusters by their names. Default: those of all runtimes. */
-export async function listReportedClusters(query: Query, accountId: string, runtimeId?: string): Promise<ReportedCluster[]> {
+export async function listTargetClusters(query: Query, accountId: string, runtimeId?: string): Promise<TargetCluster[]> {
   let select = query
     .selectFrom('gitops_application')
     .select(['runtime_id', 'cluster', (of) => of.fn.countAll<number | string>().as('count')])

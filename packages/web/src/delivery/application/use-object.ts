@@ -1,7 +1,7 @@
 /** The object of an application that is open, as a part of the address, so that it can be sent to others. */
 import { useLocation, useSearch } from 'wouter'
 
-export const OBJECT_VIEWS = ['manifest', 'diff', 'events', 'logs'] as const
+const OBJECT_VIEWS = ['manifest', 'diff', 'events', 'logs'] as const
 export type ObjectView = (typeof OBJECT_VIEWS)[number]
 
 export interface ShownObject {

@@ -6,7 +6,7 @@ import { delivery } from '../../queries.ts'
 import { addPart, NO_ROWS, type LogRows } from './log-rows.ts'
 
 /** Lines that are read at first. */
-export const FIRST_LINES = 1_000
+const FIRST_LINES = 1_000
 
 export interface LogPlace {
   /** Of the application: RUNTIME/NAMESPACE/NAME. */
