@@ -59,10 +59,25 @@ export async function setQuotas({ args, options, out, settings }: Invocation<Opt
   await print(out, quotas, options.output)
 }
 
-/** Converts settings that the API expects as text. */
+/** Converts settings that the API expects as text or as an object. */
 function convertTypes(set: Changes['set']): Record<string, unknown> {
-  const { lowMemoryWarningThreshold: percent, ...rest } = set
-  return { ...rest, ...(percent !== undefined && { lowMemoryWarningThreshold: String(percent) }) }
+  const { lowMemoryWarningThreshold: percent, runtimeAccess, ...rest } = set
+  return {
+    ...rest,
+    ...(percent !== undefined && { lowMemoryWarningThreshold: String(percent) }),
+    ...(runtimeAccess !== undefined && { runtimeAccess: parseJson('runtimeAccess', String(runtimeAccess)) }),
+  }
+}
+
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw fault('usage', {
+      message: `The value of ${name} is not JSON.`,
+      hint: 'Write the teams of each tag, such as `windlass set settings \'runtimeAccess={"gpu": ["ml"]}\'`.',
+    })
+  }
 }
 
 async function print(

@@ -17,6 +17,7 @@ export const settingsCommands = [
     examples: [
       'windlass set settings pauseBuilds=true "pauseReason=upgrade of the database"',
       'windlass set settings concurrency=20 keepPVCsForPendingApproval=true',
+      `windlass set settings 'runtimeAccess={"gpu": ["ml"]}'`,
     ],
     run: async (invocation) => (await import('./action.ts')).setSettings(invocation),
   }),
