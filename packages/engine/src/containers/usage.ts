@@ -39,7 +39,7 @@ export function openMeter({ docker, clock, onUsage, onSample }: MeterOptions): U
   /** The last samples of the containers that run. */
   const inUse = new Map<string, ContainerSample>()
   const sum = (of: 'memoryBytes' | 'memoryWithCacheBytes'): number =>
-    [...inUse.values()].reduce((bytes, sample) => bytes + sample[of], 0)
+    [...inUse.values()].reduce((bytes, one) => bytes + one[of], 0)
   const startedAt = clock.monotonic()
   let updatedAt = -Infinity
 

@@ -68,21 +68,14 @@ export function openMeasurements(clock: Clock): Measurements {
   }
 
   function observe(event: EngineEvent): void {
-    switch (event.type) {
-      case 'attempt.started':
-        volume = event.volumeKept ? 'reused' : 'new'
-        return build.enter('running', event.at)
-      case 'step.started':
-        if (build.phase === 'preparing') build.enter('running', event.at)
-        return spanOf(event.step).start('running', event.at)
-      case 'step.phase':
-        return spanOf(event.step).enter(event.phase, event.since)
-      case 'step.finished':
-        // A step that was skipped has not started.
-        return steps.get(event.step)?.end('finished', event.at, event.phases)
-      case 'attempt.finished':
-        if (PHASE_OF[event.outcome.status] !== undefined) build.enter('finalizing', event.at)
-    }
+    const { type, at } = event
+    if (type === 'attempt.started') volume = event.volumeKept ? 'reused' : 'new'
+    if ((type === 'attempt.started' || type === 'step.started') && build.phase === 'preparing') build.enter('running', at)
+    if (type === 'step.started') spanOf(event.step).start('running', at)
+    if (type === 'step.phase') spanOf(event.step).enter(event.phase, event.since)
+    // A step that was skipped has not started.
+    if (type === 'step.finished') steps.get(event.step)?.end('finished', at, event.phases)
+    if (type === 'attempt.finished' && PHASE_OF[event.outcome.status] !== undefined) build.enter('finalizing', at)
   }
 
   return {

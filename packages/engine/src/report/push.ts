@@ -14,7 +14,7 @@ export interface PushOptions {
 }
 
 export interface Push {
-  /** Sends the last measurements. Resolves within `LAST_MS`, also if they cannot be sent. */
+  /** Sends the last measurements. Gives up after `LAST_MS`. */
   close(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export function startPush(measurements: Pick<Measurements, 'read' | 'since'>, { 
   let hasFailed = false
 
   /** Returns true if the collector has the measurements, or there are none. */
-  async function send(limitMs: number): Promise<boolean> {
+  async function send(limitMs: number, signal?: AbortSignal): Promise<boolean> {
     const found = measurements.read()
     if (found.length === 0) return true
     const now = clock.now()
@@ -41,6 +41,7 @@ export function startPush(measurements: Pick<Measurements, 'read' | 'since'>, { 
         url,
         headers: { ...headers, 'content-type': 'application/json' },
         body,
+        signal,
         timeoutMs: limitMs,
       })
       // Nothing of the answer is used.
@@ -50,8 +51,8 @@ export function startPush(measurements: Pick<Measurements, 'read' | 'since'>, { 
       return true
     } catch (error) {
       // Once, until it works again. The next push has all values.
-      if (!hasFailed) log.warn({ err: error, url: hideLogin(url) }, 'the metrics of the build cannot be pushed')
-      hasFailed = true
+      if (!hasFailed && signal?.aborted !== true) log.warn({ err: error, url: hideLogin(url) }, 'the metrics of the build cannot be pushed')
+      hasFailed ||= signal?.aborted !== true
       return false
     }
   }
@@ -59,7 +60,7 @@ export function startPush(measurements: Pick<Measurements, 'read' | 'since'>, { 
   async function run(): Promise<void> {
     for (;;) {
       await clock.sleep(intervalMs, closing.signal)
-      await send(timeoutMs)
+      await send(timeoutMs, closing.signal)
     }
   }
 
@@ -72,9 +73,10 @@ export function startPush(measurements: Pick<Measurements, 'read' | 'since'>, { 
   const running = run().catch(() => undefined)
   return {
     async close() {
+      // Also ends a push that is under way, which would send older values.
       closing.abort()
-      // A push that is under way would send older values later.
-      await Promise.race([running.then(sendLast), clock.sleep(LAST_MS)])
+      await running
+      await sendLast()
     },
   }
 }

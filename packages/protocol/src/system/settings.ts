@@ -1,6 +1,5 @@
 /** Settings of a pipeline besides its document, and of the account. The account provides the defaults for pipelines. */
 import { z } from 'zod'
-import { UserName } from '../access/users.ts'
 import { Name } from '../base.ts'
 
 const Quantity = z
@@ -142,7 +141,7 @@ export const AccountSettings = z.object({
    * that are not listed restrict nothing.
    */
   runtimeAccess: z
-    .record(z.string().min(1).max(100), z.array(UserName).max(MAX_TEAMS))
+    .record(z.string().min(1).max(100), z.array(Name).max(MAX_TEAMS))
     .refine((tags) => Object.keys(tags).length <= MAX_TAGS, `must have at most ${MAX_TAGS} tags`)
     .default({}),
 })
