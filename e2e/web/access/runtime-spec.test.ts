@@ -85,3 +85,27 @@ test('a change over the change of another person shows both and saves nothing by
   expect((await admin.runtimes.get('both')).spec).toMatchObject({ capacity: 9 })
   expect(seen).toEqual([])
 })
+
+test('an admin gives a runtime to a team, and others no longer see it (R076)', async () => {
+  const { admin, nobody } = web.server
+  await serveRuntime(web.server, 'gpu', { tags: ['gpu'] })
+  await admin.teams.create({ name: 'ml' })
+  const jo = await admin.keys.create({ name: 'jo', role: 'developer' })
+  await using opened = await web.open()
+  const { page, seen } = opened
+  await page.goto('/runtimes/gpu')
+  await page.getByRole('button', { name: 'Further actions' }).click()
+  await page.getByRole('menuitem', { name: 'Choose its teams' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Teams of gpu' })
+  await dialog.getByRole('checkbox', { name: 'Only for teams: runtimes with the tag gpu' }).check()
+  await dialog.getByRole('checkbox', { name: 'ml', exact: true }).check()
+  await dialog.getByText('windlass set runtime-access gpu --team ml').waitFor()
+  await dialog.getByRole('button', { name: 'Save the teams' }).click()
+  await page.getByText('The teams of gpu are saved.').waitFor()
+  expect((await admin.settings.get()).runtimeAccess).toEqual({ gpu: ['ml'] })
+  expect(seen).toEqual([])
+  await expect(nobody.withToken(jo.token).runtimes.get('gpu')).rejects.toMatchObject({ code: 'runtime-denied' })
+  await using other = await openPage(web.browser, { url: web.server.server.url, key: jo.token })
+  await other.page.goto('/runtimes/gpu')
+  await other.page.getByText('Only members of "ml" and admins may use the runtime environment "gpu".').first().waitFor()
+})
