@@ -10,7 +10,7 @@ import { FormDialog } from '../parts/forms/form-dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { sh } from '../parts/shell.ts'
 import { client } from '../server/client.ts'
-import { lists } from '../server/queries.ts'
+import { queries } from '../server/queries.ts'
 import { queryClient } from '../server/query-client.ts'
 import { tell } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
@@ -25,7 +25,7 @@ interface AccessProps {
 
 export function AccessDialog({ name, onClose }: AccessProps): ReactElement {
   const merged = useQuery(fleet.merged(name))
-  const settings = useQuery(lists.settings())
+  const settings = useQuery(queries.settings())
   const teams = useQuery(accessQueries.teams())
   const error = merged.error ?? settings.error ?? teams.error
   const isRead = merged.data !== undefined && settings.data !== undefined && teams.data !== undefined
@@ -58,7 +58,7 @@ interface FormProps extends AccessProps {
 }
 
 function AccessForm({ name, tags, teams, before, onClose }: FormProps): ReactElement {
-  const off = useOff('manage-runners')
+  const off = useOff('manage-account')
   const [access, setAccess] = useState<Access>(before)
   const save = useMutation({
     // The other settings and tags are read right before, because a write replaces all of them.
