@@ -45,7 +45,10 @@ export interface Taken {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly resource: Readonly<Record<string, string>>
   /** Name -> unit and points. */
-  readonly metrics: ReadonlyMap<string, { readonly unit: string; readonly isSum: boolean; readonly points: readonly TakenPoint[] }>
+  readonly metrics: ReadonlyMap<
+    string,
+    { readonly unit: string; readonly isSum: boolean; readonly points: readonly TakenPoint[] }
+  >
 }
 
 export interface Collector extends AsyncDisposable {

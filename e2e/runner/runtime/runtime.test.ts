@@ -288,7 +288,10 @@ test('a runtime sets how long a debugger holds a step, exposes its engines to Pr
   expect(log).toContain('debug-timeout')
   // The engine ends with a last push, after the command has seen the end of the build.
   const info = await eventually('the engine has pushed the end of its build', async () =>
-    collector.taken.at(-1)?.metrics.get('codefresh.classic.build.info')?.points.find(({ attributes }) => attributes['phase'] === 'terminated'),
+    collector.taken
+      .at(-1)
+      ?.metrics.get('codefresh.classic.build.info')
+      ?.points.find(({ attributes }) => attributes['phase'] === 'terminated'),
   )
   expect(info.attributes).toMatchObject({ 'cf.classic.build.id': /cf_classic_build_id="([0-9a-f]{24})"/.exec(metrics)?.[1] })
 })

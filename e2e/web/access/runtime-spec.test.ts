@@ -52,7 +52,11 @@ test('an admin edits a specification, which says where each value comes from and
   await page.getByRole('button', { name: 'Save the specification' }).click()
   await page.getByText('Version 2 is saved.').waitFor()
   await expect.poll(() => cells('capacity').getByRole('cell').allTextContents()).toEqual(['capacity', '3', 'this runtime'])
-  expect((await admin.runtimes.versions('team/spec')).items[0]).toMatchObject({ version: 2, changedBy: 'admin', description: 'more room' })
+  expect((await admin.runtimes.versions('team/spec')).items[0]).toMatchObject({
+    version: 2,
+    changedBy: 'admin',
+    description: 'more room',
+  })
   expect(seen).toEqual([])
   const { token: key } = await admin.keys.create({ name: 'reader', role: 'viewer' })
   await using reader = await openPage(web.browser, { url: web.server.server.url, key })

@@ -119,9 +119,14 @@ export function openMeasurements(clock: Clock): Measurements {
     read() {
       if (build.startedAt === undefined) return []
       const ofBuild: Named[] = [{ span: build, attributes: defined({ volume }) }]
-      const ofSteps = [...steps].map(([name, span]): Named => ({ span, attributes: { 'step.name': name, 'step.type': typeOf(name) } }))
+      const ofSteps = [...steps].map(([name, span]): Named => ({
+        span,
+        attributes: { 'step.name': name, 'step.type': typeOf(name) },
+      }))
       const compositions = [...steps].flatMap(([name, span]): Named[] =>
-        COMPOSITIONS.has(typeOf(name)) ? [{ span, attributes: { 'composition.name': name, 'composition.type': typeOf(name) } }] : [],
+        COMPOSITIONS.has(typeOf(name))
+          ? [{ span, attributes: { 'composition.name': name, 'composition.type': typeOf(name) } }]
+          : [],
       )
       const all = [
         ...spans(PREFIX, 'the build', ofBuild),
@@ -211,7 +216,9 @@ function usage(samples: readonly (readonly [Attributes, StepSample])[]): Measure
   ]
 }
 
-function retried(all: readonly { readonly attributes: Attributes; readonly count: number; readonly delayMs: number }[]): Measurement[] {
+function retried(
+  all: readonly { readonly attributes: Attributes; readonly count: number; readonly delayMs: number }[],
+): Measurement[] {
   const name = 'codefresh.classic.engine.docker.request_retries'
   const points = (read: (one: (typeof all)[number]) => number): Point[] =>
     all.map((one) => ({ attributes: one.attributes, value: read(one) }))

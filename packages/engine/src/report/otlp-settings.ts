@@ -36,7 +36,8 @@ const Variables = z.object({
 export function readOtlpSettings(env: Readonly<Record<string, string | undefined>>): OtlpSettings | string | undefined {
   const read = Variables.parse(env)
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: own } = read
-  const isOff = read.OTEL_SDK_DISABLED === true || read.CF_TELEMETRY_OTEL_ENABLE === false || read.OTEL_METRICS_EXPORTER === 'none'
+  const isOff =
+    read.OTEL_SDK_DISABLED === true || read.CF_TELEMETRY_OTEL_ENABLE === false || read.OTEL_METRICS_EXPORTER === 'none'
   if (isOff || (base === '' && own === '')) return undefined
   const url = own === '' ? `${base.replace(/\/+$/, '')}/v1/metrics` : own
   if (!URL.canParse(url) || !/^https?:/.test(url))

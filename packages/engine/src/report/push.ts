@@ -51,7 +51,8 @@ export function startPush(measurements: Pick<Measurements, 'read' | 'since'>, { 
       return true
     } catch (error) {
       // Once, until it works again. The next push has all values.
-      if (!hasFailed && signal?.aborted !== true) log.warn({ err: error, url: hideLogin(url) }, 'the metrics of the build cannot be pushed')
+      if (!hasFailed && signal?.aborted !== true)
+        log.warn({ err: error, url: hideLogin(url) }, 'the metrics of the build cannot be pushed')
       hasFailed ||= signal?.aborted !== true
       return false
     }

@@ -30,10 +30,7 @@ export const settingsCommands = [
       everybody: flag('--everybody', 'The tag restricts nothing any more'),
       output: format,
     },
-    examples: [
-      'windlass set runtime-access gpu --team ml --team research',
-      'windlass set runtime-access gpu --everybody',
-    ],
+    examples: ['windlass set runtime-access gpu --team ml --team research', 'windlass set runtime-access gpu --everybody'],
     run: async (invocation) => (await import('./action.ts')).setRuntimeAccess(invocation),
   }),
   command('get quotas', {

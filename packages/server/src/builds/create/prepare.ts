@@ -241,11 +241,7 @@ function runtimeVariables({ variables, runtimeScheduler }: RuntimeSpec): Record<
 }
 
 /** Returns the named runtime, or the default one. Throws `runtime-unknown` if it does not exist or is only a base, and `runtime-denied`. */
-export async function chooseRuntime(
-  app: App,
-  name: string | undefined,
-  access?: RuntimeAccess,
-): Promise<RuntimeRow | undefined> {
+export async function chooseRuntime(app: App, name: string | undefined, access?: RuntimeAccess): Promise<RuntimeRow | undefined> {
   const { query } = app.store
   const runtime = await (name === undefined ? findDefaultRuntime(query, app.accountId) : findRuntime(query, app.accountId, name))
   if (runtime !== undefined) access?.require(runtime)

@@ -65,7 +65,10 @@ test('only members of a team of its tags see a runtime and build on it; others g
   const answer = await fetch(`${server.url}/v1/runtimes/gpu`, { headers })
   expect([answer.status, await answer.json()]).toEqual([
     403,
-    expect.objectContaining({ code: 'runtime-denied', detail: 'Only members of "ml" and admins may use the runtime environment "gpu".' }),
+    expect.objectContaining({
+      code: 'runtime-denied',
+      detail: 'Only members of "ml" and admins may use the runtime environment "gpu".',
+    }),
   ])
   expect([await namesOf(jo), await namesOf(mira)]).toEqual([['local'], ['gpu', 'local']])
   expect((await jo.health.server()).runtimes.map(({ name }) => name)).toEqual(['local'])
@@ -102,7 +105,10 @@ test('a page is not told of runtimes that its user may not use', async () => {
       await admin.runtimes.create({ name: 'hidden', type: 'fake', spec: { tags: ['gpu'] } })
       await admin.runtimes.create({ name: 'seen', type: 'fake' })
     }
-    const { change } = z.object({ change: z.looseObject({ item: z.looseObject({ name: z.string().optional() }).optional() }) }).safeParse(JSON.parse(data)).data ?? {}
+    const { change } =
+      z
+        .object({ change: z.looseObject({ item: z.looseObject({ name: z.string().optional() }).optional() }) })
+        .safeParse(JSON.parse(data)).data ?? {}
     if (event === 'changed' && change?.item?.name !== undefined) told.push(change.item.name)
     if (told.includes('seen')) break
   }
@@ -113,7 +119,10 @@ test('a page is not told of runtimes that its user may not use', async () => {
 test('tags are given to teams that exist, and a deleted team leaves its tags to admins', async () => {
   await using scene = await openHttpScene()
   const { admin } = scene
-  await expect(give(scene, { gpu: ['ml'] })).rejects.toMatchObject({ code: 'not-found', message: expect.stringContaining('"ml"') })
+  await expect(give(scene, { gpu: ['ml'] })).rejects.toMatchObject({
+    code: 'not-found',
+    message: expect.stringContaining('"ml"'),
+  })
   await admin.teams.create({ name: 'ml' })
   const jo = await addDeveloper(scene, 'jo')
   await admin.runtimes.create({ name: 'gpu', type: 'fake', spec: { tags: ['gpu'] } })

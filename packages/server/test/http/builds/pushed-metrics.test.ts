@@ -78,7 +78,9 @@ steps:
   }
   const all = [...(last?.metrics.values() ?? [])].flatMap(({ points }) => points)
   for (const { attributes } of all) expect(attributes).toMatchObject(common)
-  const units = Object.fromEntries([...(last?.metrics ?? [])].map(([name, { unit, isSum }]) => [name, isSum ? `${unit}, sum` : unit]))
+  const units = Object.fromEntries(
+    [...(last?.metrics ?? [])].map(([name, { unit, isSum }]) => [name, isSum ? `${unit}, sum` : unit]),
+  )
   const times = (of: string): object => ({
     [`${of}.info`]: '1',
     [`${of}.start.timestamp`]: 's',
@@ -111,7 +113,8 @@ steps:
   })
   expect((completion ?? 0) - (start ?? 0)).toBeGreaterThanOrEqual(2)
   const of = (name: string): number =>
-    pointsOf(last, `codefresh.classic.build.step.${name}`).find(({ attributes }) => attributes['step.name'] === 'count')?.value ?? 0
+    pointsOf(last, `codefresh.classic.build.step.${name}`).find(({ attributes }) => attributes['step.name'] === 'count')?.value ??
+    0
   expect(of('cpu.time')).toBeGreaterThan(0)
   expect(of('memory.usage')).toBeGreaterThanOrEqual(of('memory.working_set'))
   expect(of('memory.working_set')).toBeGreaterThan(0)

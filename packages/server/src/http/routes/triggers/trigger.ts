@@ -37,7 +37,9 @@ export function triggerRoutes(app: App): Route[] {
       async handle({ body, actor, settle }) {
         const answer = (trigger: PipelineTrigger): Answer => created(trigger, { location: `/v1/triggers/${trigger.id}` })
         return answer(
-          await createTrigger(app, { input: body, authorize: requireWrite(app, actor) }, (tx, trigger) => settle(tx, answer(trigger))),
+          await createTrigger(app, { input: body, authorize: requireWrite(app, actor) }, (tx, trigger) =>
+            settle(tx, answer(trigger)),
+          ),
         )
       },
     }),
