@@ -49,10 +49,10 @@ export const RUNTIME_CALL_ROUTES = {
   end: route('POST', '/v1/gitops-calls/{id}/end', { params: z.object({ id: Id }), body: GitopsCallEnd, answer: 'nothing' }),
 }
 
-export type RuntimeCallCalls = Calls<typeof RUNTIME_CALL_ROUTES>
+export type CallEndCalls = Calls<typeof RUNTIME_CALL_ROUTES>
 
 /** Returns the calls of the runtime whose token the client has. */
-export function runtimeCallCalls(client: Client): RuntimeCallCalls {
+export function runtimeCallCalls(client: Client): CallEndCalls {
   return bindCalls(client, RUNTIME_CALL_ROUTES, tolerant)
 }
 

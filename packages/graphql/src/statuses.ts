@@ -8,7 +8,7 @@ const WORDS = {
   connection: ['Failed', 'Successful', 'Unknown'],
 } as const
 
-export type StatusKind = keyof typeof WORDS
+type StatusKind = keyof typeof WORDS
 
 /** `OutOfSync`, `out-of-sync` and `OUT_OF_SYNC` are the same word. */
 const plain = (word: string): string => word.replaceAll(/[^A-Za-z]/g, '').toLowerCase()
