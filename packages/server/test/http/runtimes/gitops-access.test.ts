@@ -1,5 +1,5 @@
 /** The question of an app-proxy for the rights of its caller. */
-import { appProxyCalls, runtimeCallCalls } from '@windlass/client/app-proxy'
+import { appProxyCalls, callEndCalls } from '@windlass/client/app-proxy'
 import { newId, systemClock } from '@windlass/kit'
 import type { AuditRecord, GitopsCallStart } from '@windlass/protocol'
 import { expect, test } from 'vitest'
@@ -50,7 +50,7 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
       requestId: id,
       ...more,
     })
-  const ends = (token = runtimeToken) => runtimeCallCalls(nobody.withToken(token))
+  const ends = (token = runtimeToken) => callEndCalls(nobody.withToken(token))
   const records = async (): Promise<AuditRecord[]> =>
     (await admin.audit.list({ query: { order: 'oldest', limit: 100, q: '/app-proxy/api/applications' } })).items
   const [denied, ended, lost] = [1, 2, 3].map(() => newId(systemClock.now())) as [string, string, string]
