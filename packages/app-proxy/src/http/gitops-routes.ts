@@ -10,7 +10,7 @@ import {
   SharedConfigurationInput,
 } from '@windlass/protocol'
 import { z } from 'zod'
-import type { Slots } from '../commit/slots.ts'
+import type { Slots } from './slots.ts'
 import type { ArgoRolloutsInstallations } from '../gitops/argo-rollouts.ts'
 import type { Clusters } from '../gitops/clusters.ts'
 import type { GitSources } from '../gitops/git-sources.ts'
