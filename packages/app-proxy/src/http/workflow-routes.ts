@@ -9,10 +9,10 @@ import {
   WorkflowSubmission,
 } from '@windlass/protocol'
 import { z } from 'zod'
-import type { Slots } from './slots.ts'
 import type { Workflows } from '../workflows/workflows.ts'
 import { withNamespace } from './namespaced.ts'
 import { route, type Route } from './route.ts'
+import type { Slots } from './slots.ts'
 
 export interface WorkflowParts {
   /** Undefined if the runtime does not operate workflows. */
