@@ -66,9 +66,17 @@ export async function meetProjects({ at, neighbour }: Hosted): Promise<void> {
   const own = `{ server: '${OWN_CLUSTER}', namespace: ${namespace} }`
   const refused = [
     applicationOf('to-other', { repository, project: 'default', path: 'objects', destination: other }),
-    applicationOf('by-name', { repository, project: 'default', path: 'objects', destination: `{ name: in-cluster, namespace: ${namespace} }` }),
+    applicationOf('by-name', {
+      repository,
+      project: 'default',
+      path: 'objects',
+      destination: `{ name: in-cluster, namespace: ${namespace} }`,
+    }),
     // Its user syncs it, so that Argo CD does not repeat what failed.
-    applicationOf('to-own', { repository, project: 'windlass-runtime', path: 'objects', destination: own }).replace('{ automated: {} }', '{}'),
+    applicationOf('to-own', { repository, project: 'windlass-runtime', path: 'objects', destination: own }).replace(
+      '{ automated: {} }',
+      '{}',
+    ),
   ]
   await at.write('apps', 'hosted/refused.yaml', refused.join('---\n'))
   await at.windlass('gitops app refresh prod apps')

@@ -427,7 +427,10 @@ test('without a tunnel the router has pods of its own, and Ingress or HTTPRoute 
     runtime({ ingressUrl: 'https://mesh.example.com/' }),
   )
   expect(one(meshed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://mesh.example.com' } })
-  const byUrl = [{ 'tunnel-client': { enabled: false } }, runtime({ ingress: { enabled: false }, ingressUrl: 'https://mesh.example.com/' })]
+  const byUrl = [
+    { 'tunnel-client': { enabled: false } },
+    runtime({ ingress: { enabled: false }, ingressUrl: 'https://mesh.example.com/' }),
+  ]
   expect(asked(await render('ingress', ...byUrl))).toEqual(['url', 'https://mesh.example.com', undefined])
 })
 
