@@ -75,7 +75,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     },
   })
   const applications = openApplications({ kube, namespace, clock })
-  const comparisons = servesGitops ? openComparisons({ applications, log }) : NO_COMPARISONS
+  const comparisons = servesGitops ? openComparisons({ applications, log, signal: closing.signal }) : NO_COMPARISONS
   const runtimeForges = openRuntimeForges({ integrations, tokens, forges })
   const access = openAccess({ client, runtime, accountId, runtimeToken: () => runtimeToken, clock })
   // Several runtimes may share the folder.

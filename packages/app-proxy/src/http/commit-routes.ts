@@ -82,7 +82,8 @@ export function commitRoutes({ open, commits, comparisons, slots }: CommitParts)
         const forge = await open(call)
         const commit = await commits.commit({ ...forge, confirm, signal }, { repo, branch, message, changes, base })
         const { integration, browser } = forge.session
-        if (commit.isNew) await comparisons.ofRepository(integration.url.replace(/\/+$/, '') + browser.clonePath(repo))
+        const url = integration.url.replace(/\/+$/, '') + browser.clonePath(repo)
+        if (commit.isNew) await comparisons.ofRepository(url, commit.revision)
         return commit
       },
     }),
