@@ -52,6 +52,10 @@
 {{- if and (eq $access "url") (not $runtime.ingressUrl) }}{{ fail "the runtime is not reachable: enable tunnel-client, global.runtime.ingress or global.runtime.httpRoute, or set global.runtime.ingressUrl" }}{{ end -}}
 {{- if and $runtime.codefreshHosted .Values.networkPolicy.enabled (not .Values.hosted.allowedNetworks) }}{{ fail "hosted.allowedNetworks is required with global.runtime.codefreshHosted: the network of the API server, see `kubectl --namespace default get endpointslices`, and those of the server, forges and managed clusters that are private" }}{{ end -}}
 {{- if (index .Values "app-proxy" "image-enrichment").enabled }}{{ fail "app-proxy.image-enrichment.enabled is true, but image enrichment needs Argo Workflows, which this chart does not install" }}{{ end -}}
+{{- with include "gitops.logArchive" . }}
+{{- $archive := fromJson . }}
+{{- if not (and $archive.accessKey $archive.secretKey) }}{{ fail "codefreshWorkflowLogStoreCM.accessKeySecretKeyRef and codefreshWorkflowLogStoreCM.secretKeySecretKeyRef are required with codefreshWorkflowLogStoreCM.endpoint: the keys of the bucket" }}{{ end -}}
+{{- end -}}
 {{- with dig "argo-cd" "server" "auth" "type" "" (default dict $global.integrations) }}
 {{- if not (has . (list "password" "token")) }}{{ fail (printf "global.integrations.argo-cd.server.auth.type is %q, but must be password or token" .) }}{{ end -}}
 {{- end -}}
@@ -71,7 +75,7 @@
 
 {{/* Parts of the chart gitops-runtime that this chart does not have. Their values have no effect. */}}
 {{- define "gitops.foreignParts" -}}
-{{- toJson (list "argo-cd" "argo-events" "argo-gateway" "argo-rollouts" "argo-workflows" "codefreshWorkflowLogStoreCM" "gitops-operator" "redis" "redis-ha" "sealed-secrets") -}}
+{{- toJson (list "argo-cd" "argo-events" "argo-gateway" "argo-rollouts" "argo-workflows" "gitops-operator" "redis" "redis-ha" "sealed-secrets") -}}
 {{- end -}}
 
 {{/* Those of them that have values, separated by commas. */}}
@@ -82,6 +86,7 @@
 {{- end -}}
 {{- if and .Values.global.integrations (not (include "gitops.argoTokenRef" .)) -}}{{- $found = append $found "global.integrations" -}}{{- end -}}
 {{- $found = concat $found (include "gitops.reporterWithoutEffect" . | fromJsonArray) (include "gitops.metricsWithoutEffect" . | fromJsonArray) -}}
+{{- if and .Values.codefreshWorkflowLogStoreCM.endpoint (not (include "gitops.logArchive" .)) -}}{{- $found = append $found "codefreshWorkflowLogStoreCM" -}}{{- end -}}
 {{- if .Values.global.runtime.gitCredentials.password -}}{{- $found = append $found "global.runtime.gitCredentials" -}}{{- end -}}
 {{- $found | join ", " -}}
 {{- end -}}

@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import type { Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
+import { KEYS } from '../../support/log-bucket.ts'
 import { openRelay, type Relay } from './relay.ts'
 
 /** Rights of the app-proxy, as the chart has them. */
@@ -44,18 +45,23 @@ export interface RuntimeOptions {
   /** True for a runtime in the cluster of the server. */
   readonly isHosted?: boolean
   readonly operatesWorkflows?: boolean
+  /** A bucket with archived logs of workflows. */
+  readonly logArchive?: { readonly url: string; readonly bucket: string }
 }
 
 /** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { cluster, http, argo, name, namespace, isHosted = false, operatesWorkflows = false } = options
+  const { cluster, http, argo, name, namespace, isHosted = false, operatesWorkflows = false, logArchive } = options
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const { token } = await http.admin.gitopsRuntimes.createToken(name)
   const [tokenFile, argoTokenFile] = [join(folder, 'token'), join(folder, 'argo-token')]
+  const [accessKeyFile, secretKeyFile] = [join(folder, 'access-key'), join(folder, 'secret-key')]
   await writeFile(tokenFile, token)
   await writeFile(argoTokenFile, argo?.token ?? '')
+  await writeFile(accessKeyFile, KEYS.AWS_ACCESS_KEY_ID)
+  await writeFile(secretKeyFile, KEYS.AWS_SECRET_ACCESS_KEY)
   const storeIv = 'the random text of this test'
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: TOKEN_SECRET, namespace } }
   await cluster.apply({ ...secret, stringData: { token, encryptionIV: storeIv } })
@@ -81,6 +87,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       argo: argo && { server: { url: relay.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
       isHosted,
       operatesWorkflows,
+      logArchive: logArchive && { ...logArchive, region: 'us-east-1', prefix: name, accessKeyFile, secretKeyFile },
       proxy: proxyFrom({}),
       mayUseLoopback: true,
       workFolder: folder,

@@ -8,6 +8,8 @@ import { windlass } from '../../../packages/cli/test/windlass.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { addNamespace, startCluster, type Cluster } from '../../support/cluster.ts'
 import { ensureImages } from '../../support/images.ts'
+import { createBucket } from '../../support/log-bucket.ts'
+import { startMoto, type Moto } from '../../support/moto.ts'
 import { startRuntime } from './runtime-process.ts'
 import { serveWorkflows } from './workflow-crd.ts'
 
@@ -16,11 +18,15 @@ const namespace = `workflows-${process.pid}`
 const PREFIX = 'workflows.argoproj.io'
 let cluster: Cluster
 let http: HttpScene
+let moto: Moto
+let bucket = ''
 let image = ''
 let url = ''
 const keys = { dan: '', vera: '' }
 
 beforeAll(async () => {
+  const starting = startMoto()
+  closing.defer(async () => (await starting)[Symbol.asyncDispose]())
   cluster = await startCluster()
   image = (await ensureImages('shell'))['SHELL_IMAGE'] ?? ''
   await cluster.load(image)
@@ -28,7 +34,10 @@ beforeAll(async () => {
   closing.defer(async () => void (await cluster.kube.delete({ kind: 'Namespace', name: namespace })))
   await addNamespace(cluster, namespace)
   http = closing.use(await openHttpScene())
-  url = closing.use(await startRuntime({ cluster, http, name: 'prod', namespace, operatesWorkflows: true })).url
+  moto = await starting
+  bucket = await createBucket(moto.url)
+  const logArchive = { url: moto.url, bucket }
+  url = closing.use(await startRuntime({ cluster, http, name: 'prod', namespace, operatesWorkflows: true, logArchive })).url
   for (const [owner, role] of [
     ['dan', 'developer'],
     ['vera', 'viewer'],
@@ -238,6 +247,49 @@ test('a workflow of a template is submitted, shown with its logs, stopped, and r
   // The pod of what succeeded stays.
   await cluster.kubectl('-n', namespace, 'wait', '--for=delete', '--timeout=60s', pods[1] ?? '')
   expect((await run(`logs ${name}`)).text).toBe('build-ID-compile: compile begins\nbuild-ID-compile: compile ends\n')
+})
+
+test('shape only: the log of a deleted pod is read from the archive of the runtime in S3, and nothing else there (O051)', async () => {
+  const [name = ''] = await names()
+  const pod = `${name}-compile`
+  /** Writes what the executor of Argo Workflows archives. */
+  const archive = async (key: string, log: string): Promise<void> => {
+    const answer = await fetch(`${moto.url}/${bucket}/${key}`, { method: 'PUT', body: log })
+    expect(answer.status).toBe(200)
+  }
+  const keep = (key: string): Promise<unknown> =>
+    cluster.kube.patch(refTo(name), {
+      status: { nodes: { compile: { outputs: { artifacts: [{ name: 'main-logs', s3: { key } }] } } } },
+    })
+  const key = `prod/${name}/${pod}/main.log`
+  await archive(key, await cluster.kubectl('-n', namespace, 'logs', pod))
+  await archive(`prod/${name}/${name}-lint/main.log`, 'as the format says\n')
+  await archive(`staging/${name}/${pod}/main.log`, 'secret of another runtime\n')
+  await keep(key)
+  const lines = 'compile begins\ncompile ends\n'
+  expect((await run(`logs ${name} ${pod}`)).text).toBe(lines)
+  await cluster.kubectl('-n', namespace, 'delete', '--wait', `pod/${pod}`)
+  const note = 'From the archive, without times: build-ID-compile.\n'
+  expect(await run(`logs ${name} ${pod}`, keys.vera)).toEqual({ code: 0, text: lines + note })
+  expect((await run(`logs ${name} compile --tail 1 --timestamps`)).text).toBe(`compile ends\n${note}`)
+  expect((await run(`logs ${name}`)).text).toBe(`build-ID-compile: compile begins\nbuild-ID-compile: compile ends\n${note}`)
+  expect((await run(`get ${name}`)).text).toContain('build-ID-compile (archived)\n')
+  expect((await run(`logs ${name} -f`)).text).toContain('Leave out --follow')
+  expect(await run(`logs ${name} ${pod} -f`)).toMatchObject({ code: 3, text: expect.stringContaining('can be in the archive') })
+  expect((await run(`logs ${name} ${name}-lint`)).text).toContain('as the format says\nFrom the archive')
+  expect(await run(`logs ${name} ${name}-never`)).toMatchObject({
+    code: 3,
+    text: expect.stringContaining('neither in the cluster nor in the archive'),
+  })
+  await keep(`staging/${name}/${pod}/main.log`)
+  const refused = await run(`logs ${name}`)
+  expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('which the runtime does not read') })
+  expect(refused.text).not.toContain('secret of')
+  await keep(key)
+  await moto.service.stop()
+  expect(await run(`logs ${name} ${pod}`)).toMatchObject({
+    text: expect.stringContaining('archive of workflow logs does not answer'),
+  })
 })
 
 test('a workflow is submitted once more, terminated and deleted, and one that waits for a semaphore says so (O050, O053)', async () => {

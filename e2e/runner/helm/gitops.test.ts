@@ -349,6 +349,11 @@ test.each([
   },
   { why: 'image enrichment', values: { 'app-proxy': { 'image-enrichment': { enabled: true } } }, says: 'needs Argo Workflows' },
   {
+    why: 'archived logs without keys of the bucket',
+    values: { 'app-proxy': { workflows: { enabled: true } }, codefreshWorkflowLogStoreCM: { endpoint: 'minio:9000' } },
+    says: 'codefreshWorkflowLogStoreCM.secretKeySecretKeyRef are required',
+  },
+  {
     why: 'Argo CD',
     values: { 'argo-cd': { enabled: true } },
     says: 'argo-cd.enabled is true, but this chart does not install it',

@@ -95,6 +95,42 @@ export const AppProxyConfig = z.object({
     .describe(
       'Operate the workflows of Argo Workflows in the namespace of the runtime. The account of the pod needs rights for it.',
     ),
+  WORKFLOW_LOGS_URL: HttpUrl.refine(
+    (text) => URL.parse(text)?.pathname === '/',
+    'must be an address such as https://minio.example.com:9000',
+  )
+    .optional()
+    .describe(
+      'Scheme, host and port of the S3 store with the archived logs of workflows. Without it, logs of deleted pods are not shown.',
+    ),
+  WORKFLOW_LOGS_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .optional()
+    .describe('Bucket of the archived logs. Required with WORKFLOW_LOGS_URL.'),
+  WORKFLOW_LOGS_REGION: z
+    .string()
+    .max(63)
+    .regex(/^[a-z0-9-]+$/, 'must be the name of a region')
+    .default('us-east-1')
+    .describe('Region of the bucket.'),
+  WORKFLOW_LOGS_PREFIX: z
+    .string()
+    .max(512)
+    .regex(
+      /^(?!\.{1,2}(?:\/|$))[\w.-]+(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)*$/,
+      'must be the begin of a key, without a slash at its ends',
+    )
+    .optional()
+    .describe('Begin of the keys of archived logs, which go on with `/WORKFLOW/POD`. Other keys are not read. Default: RUNTIME.'),
+  WORKFLOW_LOGS_ACCESS_KEY_PATH: z
+    .string()
+    .optional()
+    .describe('File with the access key of the bucket. It is read for each call. Required with WORKFLOW_LOGS_URL.'),
+  WORKFLOW_LOGS_SECRET_KEY_PATH: z
+    .string()
+    .optional()
+    .describe('File with the secret key of the bucket. It is read for each call. Required with WORKFLOW_LOGS_URL.'),
   FORGE_CA_PATH: z
     .string()
     .optional()
@@ -151,6 +187,7 @@ export async function toAppProxyOptions(
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),
     operatesWorkflows: config.WORKFLOWS,
+    logArchive: toLogArchive(config),
     forgeCaFile: config.FORGE_CA_PATH,
     proxy,
     // Without a kubeconfig this is a pod.
@@ -174,4 +211,23 @@ function toArgo({
       message: 'WINDLASS_APP_PROXY_ARGO_CD_TOKEN_PATH is required with WINDLASS_APP_PROXY_ARGO_CD_URL.',
     })
   return { server: { url, transport: nodeTransport({ caFile, connectMs: 5_000 }) }, tokenFile }
+}
+
+/** Throws `config-invalid` if a store has no bucket or no keys. */
+function toLogArchive({
+  RUNTIME: runtime,
+  WORKFLOW_LOGS_URL: url,
+  WORKFLOW_LOGS_BUCKET: bucket,
+  WORKFLOW_LOGS_REGION: region,
+  WORKFLOW_LOGS_PREFIX: prefix = runtime,
+  WORKFLOW_LOGS_ACCESS_KEY_PATH: accessKeyFile,
+  WORKFLOW_LOGS_SECRET_KEY_PATH: secretKeyFile,
+}: AppProxyConfig): AppProxyOptions['logArchive'] {
+  if (url === undefined) return undefined
+  if (bucket === undefined || accessKeyFile === undefined || secretKeyFile === undefined)
+    throw fault('config-invalid', {
+      message:
+        'WINDLASS_APP_PROXY_WORKFLOW_LOGS_BUCKET, WINDLASS_APP_PROXY_WORKFLOW_LOGS_ACCESS_KEY_PATH and WINDLASS_APP_PROXY_WORKFLOW_LOGS_SECRET_KEY_PATH are required with WINDLASS_APP_PROXY_WORKFLOW_LOGS_URL.',
+    })
+  return { url, bucket, region, prefix, accessKeyFile, secretKeyFile }
 }

@@ -3,6 +3,7 @@ import type { Clock, Logger, ProxySettings, ResolveName } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { ClientOptions } from '@windlass/protocol'
 import type { ReportTimes } from './status/report-runtime.ts'
+import type { LogArchiveOptions } from './workflows/archive.ts'
 
 export interface AppProxyOptions {
   /** Default: 127.0.0.1. */
@@ -37,6 +38,8 @@ export interface AppProxyOptions {
   readonly argo?: { readonly server: Omit<ClientOptions, 'token'>; readonly tokenFile: string } | undefined
   /** True if Argo Workflows runs in the namespace, and the account of the app-proxy may operate it. Default: false. */
   readonly operatesWorkflows?: boolean | undefined
+  /** Where Argo Workflows archives the logs of pods. Without it, logs of deleted pods are gone. */
+  readonly logArchive?: Omit<LogArchiveOptions, 'proxy'> | undefined
   /** PEM file with the certificate authorities of forges. */
   readonly forgeCaFile?: string | undefined
   readonly proxy: ProxySettings

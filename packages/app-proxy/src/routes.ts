@@ -21,6 +21,7 @@ import { openSlots, type Slots } from './http/slots.ts'
 import { workflowRoutes } from './http/workflow-routes.ts'
 import type { AppProxyOptions } from './options.ts'
 import type { GitToken } from './store/git-tokens.ts'
+import { openLogArchive } from './workflows/archive.ts'
 import { openWorkflows } from './workflows/workflows.ts'
 
 /** Commits in progress at once, each with its body in memory and a process of git. */
@@ -70,8 +71,9 @@ export function openRoutes(options: AppProxyOptions, parts: RouteParts): Route[]
 
 /** Returns the routes of Argo CD, of workflows and of the shared configuration repository. `slots`: for commits. */
 function routesOfGitops(options: AppProxyOptions, parts: RouteParts, slots: Slots): Route[] {
-  const { kube, namespace, runtime, clock } = options
+  const { kube, namespace, runtime, clock, proxy } = options
   const { applications } = parts
+  const archive = options.logArchive && openLogArchive({ ...options.logArchive, proxy })
   const isHosted = options.isHosted === true
   const ofArgo = openArgo(options, applications)
   const gitops = openGitops({
@@ -86,7 +88,7 @@ function routesOfGitops(options: AppProxyOptions, parts: RouteParts, slots: Slot
     ...applicationRoutes({ applications, ...ofArgo, namespace }),
     ...applicationFileRoutes({ ...gitops, slots }),
     ...workflowRoutes({
-      workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined,
+      workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock, archive }) : undefined,
       namespace,
       slots: openSlots(WORKFLOW_CHANGES),
     }),

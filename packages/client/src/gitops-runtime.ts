@@ -60,6 +60,7 @@ import {
   WorkflowInput,
   WorkflowList,
   WorkflowListQuery,
+  WorkflowLog,
   WorkflowLogQuery,
   WorkflowName,
   WorkflowRemoval,
@@ -213,7 +214,7 @@ export const GITOPS_RUNTIME_ROUTES = {
   workflowLogs: route('GET', `${BASE}/workflows/{name}/logs`, {
     params: ByWorkflow,
     query: WorkflowLogQuery,
-    answer: ContainerLog,
+    answer: WorkflowLog,
   }),
   /** Submits a workflow of a template of the namespace. */
   submitTemplate: route('POST', `${BASE}/workflow-templates/{name}/submit`, {

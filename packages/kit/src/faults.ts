@@ -345,6 +345,8 @@ export const faults = {
     retry: true,
   },
   'argo-cd-refused': { status: 502, text: 'Argo CD rejected the request.', hint: 'See the message of Argo CD.' },
+  'archive-unreachable': { status: 503, text: 'The archive of logs does not answer.', hint: 'Retry later.', retry: true },
+  'archive-refused': { status: 502, text: 'The archive of logs rejected the call.', hint: 'Check its bucket and its keys.' },
   'git-token-missing': {
     status: 422,
     text: 'You have not registered a Git token for this integration.',
@@ -365,11 +367,7 @@ export const faults = {
     text: 'The Git server does not accept the commit.',
     hint: 'See the message of the Git server. A rule of the branch may require a pull request.',
   },
-  'file-too-large': {
-    status: 413,
-    text: 'The file is too large.',
-    hint: 'Use git for large files.',
-  },
+  'file-too-large': { status: 413, text: 'The file is too large.', hint: 'Use git for large files.' },
 
   // engine
   'docker-unreachable': {

@@ -1,8 +1,11 @@
-/** Logs of the pods of a workflow, as their nodes have them. */
+/** Logs of the pods of a workflow: as their nodes have them, or from the archive if a pod is deleted. */
 import { fault, isFault, type Clock } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
-import { MAX_LOG_LINE, type ContainerLog, type LogLine, type WorkflowLogQuery } from '@windlass/protocol'
-import { linesOf, newestLines } from '../log/newest-lines.ts'
+import type { ContainerLog, LogLine, WorkflowLog, WorkflowLogQuery } from '@windlass/protocol'
+import { newestLines } from '../log/newest-lines.ts'
+import type { LogArchive } from './archive.ts'
+import { requireLogKey } from './archived-logs.ts'
+import { inOrder, timedLines } from './log-lines.ts'
 
 /** Pods whose logs one answer joins. */
 const MAX_PODS = 50
@@ -11,7 +14,6 @@ const AT_ONCE = 4
 const TIMEOUT_MS = 30_000
 /** Seconds that the clocks of a node and of this process may differ, and that a line may take. */
 const MARGIN_S = 10
-const TOO_LONG = '(a line of more than 2 MiB)'
 /** What Kubernetes says of a container that has no log yet. */
 const NOT_STARTED = /waiting to start|PodInitializing|ContainerCreating/
 
@@ -19,72 +21,131 @@ export interface LogReader {
   readonly kube: Kube
   readonly namespace: string
   readonly clock: Clock
+  readonly archive: LogArchive | undefined
 }
 
-/** Returns the last lines of some pods, by their times. Throws `request-invalid` for too many pods, and `not-found` or `cluster-refused` if one has no such container. */
-export async function readPodLogs(
-  { kube, namespace, clock }: LogReader,
-  pods: readonly string[],
-  query: WorkflowLogQuery,
-): Promise<ContainerLog> {
-  if (pods.length > MAX_PODS)
+/** Where the log of a pod is. */
+export interface LogSource {
+  readonly pod: string
+  /** True if the pod exists. */
+  readonly isLive: boolean
+  /** Key in the archive, not checked; undefined if the log is not read there. */
+  readonly key: string | undefined
+  /** Start and end of the node: lines of the archive have no times. */
+  readonly startedAt: number | undefined
+  readonly finishedAt: number | undefined
+}
+
+interface PodLog extends ContainerLog {
+  readonly isArchived: boolean
+}
+
+/**
+ * Returns the last lines of some pods, by their times. Throws `request-invalid` for too many pods, `cluster-refused` if one has no such container, `archive-unreachable` and `archive-refused`,
+ * and `not-found` or `conflict` if no log can be read.
+ */
+export async function readLogs(reader: LogReader, sources: readonly LogSource[], query: WorkflowLogQuery): Promise<WorkflowLog> {
+  if (sources.length > MAX_PODS)
     throw fault('request-invalid', {
-      message: `The workflow has ${pods.length} pods; one answer has the logs of ${MAX_PODS} at most.`,
+      message: `The workflow has ${sources.length} pods; one answer has the logs of ${MAX_PODS} at most.`,
       hint: 'Name a pod.',
     })
-  const { container, tail, since, after } = query
-  const sinceSeconds = after === undefined ? since : secondsSince(after, clock.now())
-  const read = async (pod: string): Promise<ContainerLog> => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const { tail } = query
+  const archived: string[] = []
+  const missing = new Map<string, Error>()
+  const startOf = new Map(sources.map(({ pod, startedAt = 0 }) => [pod, startedAt]))
+  const read = async (source: LogSource): Promise<ContainerLog> => {
     try {
-      const options = { container, follow: false, tailLines: tail, sinceSeconds, signal } as const
-      return await newestLines(toLines(await kube.followLogs({ kind: 'Pod', namespace, name: pod }, options), pod), tail)
+      const { isArchived, ...log } = await readLog(reader, source, query)
+      if (isArchived) archived.push(source.pod)
+      return log
     } catch (error) {
-      if (signal.aborted)
-        throw fault('cluster-unreachable', { message: `The cluster takes too long to send the log of the pod "${pod}".` }, error)
-      if (isFault(error, 'cluster-refused') && NOT_STARTED.test(error.message)) return { items: [] }
-      throw error
+      if (!isFault(error, 'not-found', 'conflict')) throw error
+      missing.set(source.pod, error)
+      return { items: [] }
     }
   }
   let joined: ContainerLog = { items: [] }
-  for (let first = 0; first < pods.length; first += AT_ONCE) {
-    const logs = await Promise.all(pods.slice(first, first + AT_ONCE).map(read))
-    joined = first === 0 && logs.length === 1 ? (logs[0] ?? joined) : await join([joined, ...logs], tail)
+  for (let first = 0; first < sources.length; first += AT_ONCE) {
+    const logs = await Promise.all(sources.slice(first, first + AT_ONCE).map(read))
+    joined = first === 0 && logs.length === 1 ? (logs[0] ?? joined) : await join([joined, ...logs], { tail, startOf })
   }
-  return joined
+  const [error] = missing.values()
+  if (error !== undefined && missing.size === sources.length) throw error
+  return {
+    ...joined,
+    ...(archived.length > 0 && { archived: archived.toSorted() }),
+    ...(missing.size > 0 && { missing: [...missing.keys()].toSorted() }),
+  }
+}
+
+async function readLog(reader: LogReader, source: LogSource, query: WorkflowLogQuery): Promise<PodLog> {
+  if (source.isLive) {
+    try {
+      return { ...(await readLiveLog(reader, source.pod, query)), isArchived: false }
+    } catch (error) {
+      // Deleted since it was listed.
+      if (!isFault(error, 'not-found') || source.key === undefined) throw error
+    }
+  }
+  return { ...(await readArchivedLog(reader, source, query)), isArchived: true }
+}
+
+async function readLiveLog({ kube, namespace, clock }: LogReader, pod: string, query: WorkflowLogQuery): Promise<ContainerLog> {
+  const { container, tail, since, after } = query
+  const sinceSeconds = after === undefined ? since : secondsSince(after, clock.now())
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const options = { container, follow: false, tailLines: tail, sinceSeconds, signal } as const
+    return await newestLines(timedLines(await kube.followLogs({ kind: 'Pod', namespace, name: pod }, options), pod), tail)
+  } catch (error) {
+    if (signal.aborted)
+      throw fault('cluster-unreachable', { message: `The cluster takes too long to send the log of the pod "${pod}".` }, error)
+    if (isFault(error, 'cluster-refused') && NOT_STARTED.test(error.message)) return { items: [] }
+    throw error
+  }
+}
+
+/** Reads nothing of a log whose node has ended before the wanted time. */
+async function readArchivedLog(
+  { archive, clock }: LogReader,
+  { pod, key, finishedAt = Infinity }: LogSource,
+  { container, tail, since = Infinity }: WorkflowLogQuery,
+): Promise<ContainerLog> {
+  if (finishedAt < clock.now() - since * 1_000) return { items: [] }
+  const log =
+    archive === undefined || key === undefined
+      ? undefined
+      : await archive.read(requireLogKey(key, archive.prefix, { pod, container }), { pod, tail })
+  if (log !== undefined) return log
+  throw fault('not-found', {
+    message: `The log of the container "${container}" of the pod "${pod}" is neither in the cluster nor in the archive.`,
+    hint: 'The pod is deleted. Its log was not archived, or its time in the bucket is over: see archiveLogs of the artifact repository, and the life cycle of the bucket.',
+  })
+}
+
+interface Joining {
+  readonly tail: number
+  /** When a pod started, epoch milliseconds: the place of its lines that have no times. */
+  readonly startOf: ReadonlyMap<string, number>
 }
 
 /** Joins logs by the times of their lines, as far as one answer has room for them. */
-async function join(logs: readonly ContainerLog[], tail: number): Promise<ContainerLog> {
-  const lines = logs.flatMap(({ items }) => items).toSorted((a, b) => compareTimes(a.at ?? '', b.at ?? ''))
+async function join(logs: readonly ContainerLog[], { tail, startOf }: Joining): Promise<ContainerLog> {
+  const timeOf = ({ pod, at }: LogLine): number => (at === undefined ? (startOf.get(pod) ?? 0) : Date.parse(at))
+  // Nodes may write times in several zones, and with nanoseconds.
+  const order = (one: LogLine, other: LogLine): number =>
+    timeOf(one) - timeOf(other) || compareTexts(one.at ?? '', other.at ?? '')
+  const lines = logs.flatMap(({ items }) => items).toSorted(order)
   const { items, isCut } = await newestLines(inOrder(lines.slice(-tail)), lines.length + 1)
   const isAnyCut = isCut === true || lines.length > tail || logs.some((log) => log.isCut === true)
   return { items, ...(isAnyCut && { isCut: true }) }
 }
 
-/** Compares times with nanoseconds. Nodes may write them in several zones. */
-function compareTimes(one: string, other: string): number {
-  return Date.parse(one) - Date.parse(other) || (one < other ? -1 : 1)
-}
-
-async function* inOrder(lines: readonly LogLine[]): AsyncGenerator<LogLine> {
-  yield* lines
+function compareTexts(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
 }
 
 function secondsSince(time: string, now: number): number {
   return Math.max(0, Math.ceil((now - Date.parse(time)) / 1000)) + MARGIN_S
-}
-
-async function* toLines(body: AsyncIterable<Uint8Array>, pod: string): AsyncGenerator<LogLine> {
-  for await (const line of linesOf(body, TOO_LONG)) {
-    if (line === '') continue
-    const [, at, text = line] = /^(\d{4}-\d\d-\d\dT\S+(?:Z|[+-]\d\d:\d\d)) (.*)$/s.exec(line) ?? []
-    const isCut = text.length > MAX_LOG_LINE
-    yield {
-      pod,
-      text: isCut ? text.slice(0, MAX_LOG_LINE) : text,
-      ...(at !== undefined && { at }),
-      ...(isCut && { isCut }),
-    }
-  }
 }

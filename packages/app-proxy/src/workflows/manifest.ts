@@ -58,6 +58,9 @@ const Node = z.looseObject({
   startedAt: time,
   finishedAt: time,
   nodeFlag: z.looseObject({ retried: z.boolean().nullish() }).nullish(),
+  outputs: z
+    .looseObject({ artifacts: list(z.looseObject({ name: text, s3: z.looseObject({ key: text }).nullish() })) })
+    .nullish(),
 })
 export type Node = z.output<typeof Node>
 const Nodes = z.record(z.string(), Node)

@@ -5,17 +5,20 @@
 import { fault, isFault, type Clock } from '@windlass/kit'
 import { isAlreadyThere, type Kube, type KubeObject, type ObjectRef } from '@windlass/kube'
 import type {
-  ContainerLog,
   RuntimeWorkflow,
   WorkflowInput,
   WorkflowList,
   WorkflowListQuery,
+  WorkflowLog,
   WorkflowLogQuery,
   WorkflowSubmission,
 } from '@windlass/protocol'
 import { noteEffect, noteSubject } from '../audit/call.ts'
+import type { LogArchive } from './archive.ts'
+import { archivedPods } from './archived-logs.ts'
 import { fromManifest, fromTemplate, labelOf, resubmissionOf, retryOf, shutdownPatch } from './changes.ts'
-import { readPodLogs } from './logs.ts'
+import { sourcesOf } from './log-sources.ts'
+import { readLogs } from './logs.ts'
 import { LABELS, readWorkflow, toRuntimeWorkflow, toSummary, type Workflow } from './manifest.ts'
 
 /** How often a change is made again after the controller has changed the same workflow. */
@@ -31,8 +34,8 @@ export interface Workflows {
   list(query: WorkflowListQuery): Promise<WorkflowList>
   /** Throws `not-found`, as all that follow. */
   get(name: string): Promise<RuntimeWorkflow>
-  /** Returns the last lines of the pods that exist, by their times. */
-  logs(name: string, query: WorkflowLogQuery): Promise<ContainerLog>
+  /** Returns the last lines of the pods that exist or have archived logs, by their times. */
+  logs(name: string, query: WorkflowLogQuery): Promise<WorkflowLog>
   /** Submits a workflow of a template of the namespace. */
   submit(call: WorkflowCall, template: string, input: WorkflowInput): Promise<RuntimeWorkflow>
   /** Submits any workflow. Throws `request-invalid`, and `conflict` if its name is in use. */
@@ -53,9 +56,11 @@ export interface WorkflowsOptions {
   readonly kube: Kube
   readonly namespace: string
   readonly clock: Clock
+  /** Undefined if the runtime does not read archived logs. */
+  readonly archive: LogArchive | undefined
 }
 
-export function openWorkflows({ kube, namespace, clock }: WorkflowsOptions): Workflows {
+export function openWorkflows({ kube, namespace, clock, archive }: WorkflowsOptions): Workflows {
   const refTo = (name: string): ObjectRef => ({ kind: 'Workflow', namespace, name })
 
   async function load(name: string): Promise<Workflow> {
@@ -64,7 +69,7 @@ export function openWorkflows({ kube, namespace, clock }: WorkflowsOptions): Wor
     throw notFound(name)
   }
 
-  /** Returns the pods of a workflow by name, with the ids of their nodes. */
+  /** Returns the pods of a workflow that exist by name, with the ids of their nodes. */
   async function podsOf(name: string): Promise<RuntimeWorkflow['pods']> {
     const labels = `${LABELS.workflow}=${labelOf(name)}`
     const pods = await kube.list({ kind: 'Pod', namespace, labels, content: 'metadata' })
@@ -73,8 +78,12 @@ export function openWorkflows({ kube, namespace, clock }: WorkflowsOptions): Wor
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  const show = async (workflow: Workflow): Promise<RuntimeWorkflow> =>
-    toRuntimeWorkflow(workflow, await podsOf(workflow.metadata.name))
+  async function show(workflow: Workflow): Promise<RuntimeWorkflow> {
+    const live = await podsOf(workflow.metadata.name)
+    const nodes = new Set(live.map(({ node }) => node))
+    const archived = archive === undefined ? [] : archivedPods(workflow).filter(({ node }) => !nodes.has(node))
+    return toRuntimeWorkflow(workflow, [...live, ...archived.map(({ name, node }) => ({ name, node, isArchived: true }))])
+  }
 
   /** Changes a workflow by what `plan` makes of it. Starts again if the controller has changed it meanwhile. */
   async function change(name: string, plan: (workflow: Workflow) => Promise<Record<string, unknown>>): Promise<RuntimeWorkflow> {
@@ -133,15 +142,9 @@ export function openWorkflows({ kube, namespace, clock }: WorkflowsOptions): Wor
     },
     get: async (name) => show(await load(name)),
     async logs(name, query) {
-      await load(name)
-      const pods = (await podsOf(name)).map((pod) => pod.name)
-      const { pod } = query
-      if (pod !== undefined && !pods.includes(pod))
-        throw fault('not-found', {
-          message: `The workflow "${name}" has no pod "${pod}" any more.`,
-          hint: 'List its pods with `windlass gitops workflow get RUNTIME NAME -o yaml`.',
-        })
-      return readPodLogs({ kube, namespace, clock }, pod === undefined ? pods : [pod], query)
+      const workflow = await load(name)
+      const sources = sourcesOf(workflow, { live: await podsOf(name), prefix: archive?.prefix }, query)
+      return readLogs({ kube, namespace, clock, archive }, sources, query)
     },
     async submit(call, template, { parameters }) {
       if ((await kube.find({ kind: 'WorkflowTemplate', namespace, name: template })) === undefined)

@@ -1,6 +1,7 @@
 /** Workflows of Argo Workflows as the app-proxy of a GitOps runtime reads them in its cluster, and the operations on them (docs/development/adr/0153-operations-on-workflows.md). */
 import { z } from 'zod'
 import { Time } from '../base.ts'
+import { ContainerLog } from './gitops-applications.ts'
 
 /** `unknown`: a word that this version does not know. */
 export const WORKFLOW_PHASES = ['pending', 'running', 'succeeded', 'failed', 'error', 'unknown'] as const
@@ -82,8 +83,8 @@ export const RuntimeWorkflow = WorkflowSummary.extend({
   nodes: z.array(WorkflowNode),
   /** True if Argo Workflows keeps the nodes in its database, where only its server reads them. */
   areNodesElsewhere: z.boolean().optional(),
-  /** Pods of the workflow that exist. */
-  pods: z.array(z.object({ name: z.string(), node: z.string() })),
+  /** Pods of the workflow that exist, and those that are deleted and have an archived log. */
+  pods: z.array(z.object({ name: z.string(), node: z.string(), isArchived: z.boolean().optional() })),
 })
 export type RuntimeWorkflow = z.infer<typeof RuntimeWorkflow>
 
@@ -134,7 +135,7 @@ export const WorkflowRemoval = z.object({
 })
 
 export const WorkflowLogQuery = z.object({
-  /** Default: all pods of the workflow that exist. */
+  /** Name of a pod, or the id of its node. Default: all pods of the workflow that have a log. */
   pod: WorkflowName.optional(),
   container: z
     .string()
@@ -147,5 +148,15 @@ export const WorkflowLogQuery = z.object({
   since: z.coerce.number().int().min(1).max(31_536_000).optional(),
   /** `at` of a line that the caller has. The answer begins some seconds before it. */
   after: z.iso.datetime({ offset: true }).optional(),
+  /** Read no archived log. An archived log gets no new lines, so this is for callers that follow one. */
+  live: z.stringbool().default(false),
 })
 export type WorkflowLogQuery = z.output<typeof WorkflowLogQuery>
+
+export const WorkflowLog = ContainerLog.extend({
+  /** Pods whose lines come from the archive of the runtime. These lines have no times. */
+  archived: z.array(z.string()).optional(),
+  /** Pods whose logs cannot be read. A call for one of them says why. */
+  missing: z.array(z.string()).optional(),
+})
+export type WorkflowLog = z.infer<typeof WorkflowLog>

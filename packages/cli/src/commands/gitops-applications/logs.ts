@@ -80,7 +80,7 @@ export async function followLog(first: ContainerLog, { read, out, print }: Follo
 /** Returns a function that prints lines as the container wrote them. */
 export function printerOf(out: Printer, timestamps: boolean): (lines: readonly LogLine[]) => void {
   return (lines) => {
-    for (const { text, at = '', isCut } of lines)
-      out.line(`${timestamps ? `${at} ` : ''}${text}${isCut === true ? ' … (the line is longer)' : ''}`)
+    for (const { text, at, isCut } of lines)
+      out.line(`${timestamps && at !== undefined ? `${at} ` : ''}${text}${isCut === true ? ' … (the line is longer)' : ''}`)
   }
 }

@@ -34,8 +34,8 @@ const reading = [
   }),
   command('gitops workflow logs', {
     summary: 'Show the logs of the pods of a workflow',
-    about: 'Pods that are deleted have no logs any more.',
-    arguments: [...workflow, { name: '[pod]', summary: 'Name of a pod (default: all)' }],
+    about: 'Logs of deleted pods come from the archive, if the runtime has one: they have no times, and cannot be followed.',
+    arguments: [...workflow, { name: '[pod]', summary: 'Name of a pod, or the id of its node (default: all)' }],
     options: {
       container: text('-c, --container <name>', 'Container (default: main)'),
       tail: integer('--tail <lines>', 'Number of lines from the end (default: 500)'),

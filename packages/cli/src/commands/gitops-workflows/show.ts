@@ -95,7 +95,7 @@ function isOpen(phase: RuntimeWorkflow['phase']): boolean {
 
 /** Returns a row for each node, in the order in which they began. */
 function rowsOf({ nodes, pods }: RuntimeWorkflow, style: Style, now: number): string[][] {
-  const podOf = new Map(pods.map(({ node, name }) => [node, name]))
+  const podOf = new Map(pods.map(({ node, name, isArchived }) => [node, isArchived === true ? `${name} (archived)` : name]))
   const order = (a: WorkflowNode, b: WorkflowNode): number =>
     (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || (a.name < b.name ? -1 : 1)
   return nodes
