@@ -1,7 +1,5 @@
 /** Applications on a real Argo CD, operated by users through the app-proxy, and reported to the server. */
-import { createClient } from '@windlass/protocol'
-import { nodeTransport, proxyFrom, silentLog, systemClock } from '@windlass/kit'
-import { startReporter } from '@windlass/reporter'
+import { proxyFrom, silentLog, systemClock } from '@windlass/kit'
 import { startTunnelClient } from '@windlass/tunnel/client'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,6 +12,7 @@ import { ensureImages } from '../../support/images.ts'
 import { ApplicationShape } from '../../../packages/gitops/src/application-shape.ts'
 import { openFromGit } from './argocd-from-git.ts'
 import { openArgoScene, type ArgoScene } from './argocd-scene.ts'
+import { reportRuntime } from './start-reporter.ts'
 import { runSyncStep } from './sync-step.ts'
 
 let scene: ArgoScene
@@ -59,25 +58,9 @@ const valueOf = async (name: string): Promise<unknown> =>
   (await scene.cluster.kube.find({ kind: 'ConfigMap', namespace: scene.target, name }))?.['data']
 
 /** Starts a reporter of the runtime. */
-async function reportApplications(): Promise<AsyncDisposable> {
-  await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-argo-report-'))
-  opening.defer(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, 'token'), scene.runtimeToken)
-  opening.use(
-    startReporter({
-      kube: scene.cluster.kube,
-      client: createClient({ url: scene.http.server.url, transport: nodeTransport() }),
-      tokenFile: join(folder, 'token'),
-      namespaces: [scene.namespace],
-      shard: 0,
-      shards: 1,
-      version: '1.2.3',
-      clock: systemClock,
-      log: silentLog,
-    }),
-  )
-  return opening.move()
+function reportApplications(): Promise<AsyncDisposable> {
+  const { http, runtimeToken: token, namespace, cluster } = scene
+  return reportRuntime({ http, kube: cluster.kube, token, namespace })
 }
 
 test('an application is synced from Git with the options of its user, and the reporter shows it at the server (O040, O058, O059)', async () => {
