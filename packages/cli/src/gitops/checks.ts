@@ -100,6 +100,13 @@ const OBJECTS_OF_HOSTED: typeof OBJECTS = [
   { group: 'argoproj.io', resource: 'appprojects' },
 ]
 
+/** What the reporter reads besides applications. */
+const REPORTED: typeof OBJECTS = [
+  { group: 'argoproj.io', resource: 'rollouts' },
+  { group: 'argoproj.io', resource: 'workflows' },
+  { group: 'apps', resource: 'replicasets' },
+]
+
 /** Rights on workflows that the chart gives the app-proxy, and users can grant only what they have. */
 const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & { readonly verbs: readonly string[] })[] = [
   { group: 'argoproj.io', resource: 'workflows', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
@@ -131,6 +138,7 @@ export function neededRights(namespace: string, { kind, isHosted, operatesWorkfl
     // Helm and the app-proxy read Secrets, and users can grant only what they have.
     ...['get', 'list'].flatMap((verb) => OBJECTS.slice(0, 2).map((object) => ({ verb, ...object, namespace }))),
     ...['get', 'list', 'watch', 'patch', 'delete'].map((verb) => ({ verb, ...applications })),
+    ...['get', 'list', 'watch'].flatMap((verb) => REPORTED.map((object) => ({ verb, ...object, namespace }))),
     ...(operatesWorkflows ? WORKFLOWS : []).flatMap(({ verbs, ...object }) =>
       verbs.map((verb) => ({ verb, ...object, namespace })),
     ),
