@@ -107,9 +107,9 @@ const REPORTED: typeof OBJECTS = [
   { group: 'apps', resource: 'replicasets' },
 ]
 
-/** Rights on workflows that the chart gives the app-proxy, and users can grant only what they have. */
+/** Rights on workflows that the chart gives the app-proxy besides those of the reporter, and users can grant only what they have. */
 const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & { readonly verbs: readonly string[] })[] = [
-  { group: 'argoproj.io', resource: 'workflows', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'argoproj.io', resource: 'workflows', verbs: ['create', 'patch', 'delete'] },
   { group: 'argoproj.io', resource: 'workflowtemplates', verbs: ['get'] },
   { group: '', resource: 'pods', verbs: ['list', 'delete'] },
   { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
