@@ -35,6 +35,7 @@ import { applicationFileRoutes } from './http/application-file-routes.ts'
 import { applicationRoutes, type ApplicationParts } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
+import { deliveryRoutes } from './http/delivery-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
 import { hookRoutes } from './http/hook-routes.ts'
 import { openHttp } from './http/http-server.ts'
@@ -185,6 +186,7 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, ...ofArgo, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
+      ...deliveryRoutes({ ...gitops, slots }),
       ...workflowRoutes({
         workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined,
         namespace,

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { OtherChange } from './gitops-application-files.ts'
 import { CommitMessage, GitSourceName, RepositoryChange } from './gitops-repository.ts'
 import { WorkflowName } from './gitops-workflows.ts'
-import { RepositoryUrl, splitRepositoryUrl } from './repository-url.ts'
+import { problemOfRepositoryUrl, RepositoryUrl, splitRepositoryUrl } from './repository-url.ts'
 
 export const DELIVERY_EVENTS = ['push', 'pull-request'] as const
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number]
@@ -43,6 +43,7 @@ export const NewDeliveryPipeline = z
     name: DeliveryPipelineName,
     /** The repository whose events start it. A Git integration of the runtime has its forge. */
     repository: RepositoryUrl.refine((url) => {
+      if (problemOfRepositoryUrl(url) !== undefined) return true
       const { path, branch } = splitRepositoryUrl(url)
       return path === '' && branch === undefined
     }, 'must be the URL of a repository, without a folder and a branch'),
