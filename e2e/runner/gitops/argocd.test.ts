@@ -409,7 +409,7 @@ test('an object and an application with all its objects are deleted (O046)', asy
   await expect.poll(async () => (await scene.app('get shop')).code, { timeout: 60_000, interval: 500 }).toBe(3)
 })
 
-test('an application is created by a commit, applied by Argo CD, and changed by another commit after its difference (O031, O035, O038, O039)', async () => {
+test('an application is created by a commit, applied by Argo CD, changed by another commit after its difference, and a delivery pipeline is applied too (O031, O035, O038, O039, O052)', async () => {
   const git = await openFromGit(scene)
   await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'low' }))
   await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'high' }), 'v2')
@@ -470,6 +470,30 @@ test('an application is created by a commit, applied by Argo CD, and changed by 
     code: 3,
     text: expect.stringContaining('No Git source of the runtime has the application "shop".'),
   })
+
+  const { cluster, http, namespace, proxyUrl } = scene
+  await http.admin.gitopsRuntimes.createToken('prod', { installation: { namespace, ingressUrl: proxyUrl } })
+  const repo = `${git.forge.url}/ann/shop.git`
+  const pipeline = await git.run(`pipelines create on-push --repo ${repo} --branch main --workflow-template build`)
+  expect([pipeline.code, fixed(pipeline.text)]).toEqual([
+    0,
+    `pipeline/on-push created
+Commit on main: http://git/ann/apps/commit/COMMIT
+Webhook created: ${fixed(proxyUrl)}/webhooks/ARGOCD/on-push
+`,
+  ])
+  const kinds = ['eventsource', 'sensor']
+  const applied = async (): Promise<string> =>
+    cluster.kubectl('get', kinds.join(','), '--namespace', namespace, '--output', 'name').catch(String)
+  await expect
+    .poll(applied, { timeout: 60_000, interval: 200 })
+    .toBe('eventsource.argoproj.io/on-push\nsensor.argoproj.io/on-push\n')
+  const list = await git.run('pipelines list')
+  expect(fixed(list.text)).toMatchInlineSnapshot(`
+    "NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE
+    on-push-push  on-push  on-push/git  build  apps  on-push.sensor.yaml
+    "
+  `)
 })
 
 test('the fields that a manifest in Git may have are those of the definition of Argo CD (O038)', async () => {

@@ -18,6 +18,7 @@ import { gitlabCommands } from './commands/gitlab/command.ts'
 import { gitopsCommands } from './commands/gitops/command.ts'
 import { gitopsApplicationCommands } from './commands/gitops-applications/command.ts'
 import { gitopsIntegrationCommands } from './commands/gitops-integrations/command.ts'
+import { gitopsPipelineCommands } from './commands/gitops-pipelines/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
 import { gitopsWorkflowCommands } from './commands/gitops-workflows/command.ts'
@@ -89,6 +90,7 @@ export const commands: readonly Command[] = [
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
   ...gitopsWorkflowCommands,
+  ...gitopsPipelineCommands,
   ...applicationCommands,
   ...gitopsRuntimeCommands,
   ...releaseCommands,

@@ -17,7 +17,14 @@ export function openControlPlane(client: Client): ControlPlane {
   const calls = (key: string): ReturnType<typeof appProxyCalls> => appProxyCalls(client.withToken(key))
   return {
     settings: (key) => calls(key).settings().catch(refuse),
-    runtime: (key, name) => calls(key).runtime(name).catch(refuse),
+    async runtime(key, name) {
+      try {
+        return await calls(key).runtime(name)
+      } catch (error) {
+        if (isFault(error, 'not-found')) throw error
+        return refuse(error)
+      }
+    },
     choose: (key, sharedRepository) => calls(key).chooseSettings({ sharedRepository }).catch(refuse),
   }
 }

@@ -45,7 +45,7 @@ export function openHookSecrets(kube: Kube, namespace: string): HookSecrets {
           apiVersion: 'v1',
           kind: 'Secret',
           metadata: { name: hookSecretName(name), namespace, labels: { [DELIVERY_LABEL]: name } },
-          stringData: { [HOOK_SECRET_KEY]: token },
+          data: { [HOOK_SECRET_KEY]: Buffer.from(token).toString('base64') },
         })
         return { token, isNew: true }
       } catch (error) {
