@@ -128,6 +128,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
   'gitops config': 'Manage the shared configuration repository',
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
+  'gitops pipelines': 'Manage the delivery pipelines of a GitOps runtime',
   'gitops release': 'Manage releases of products',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
   'gitops workflow': 'Operate workflows of Argo Workflows in a GitOps runtime',
