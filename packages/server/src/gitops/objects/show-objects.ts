@@ -22,6 +22,7 @@ import {
   listReplicaSets,
   OBJECT_ORDERS,
   type ListedKind,
+  type ListedObject,
 } from '../../store/runtimes/reported-objects.ts'
 import type { ReportedObjectRow } from '../../store/schema/schema.ts'
 import { unknownRuntime } from '../runtimes.ts'
@@ -86,7 +87,7 @@ async function listPage(
   app: App,
   kind: ListedKind,
   { cursor, limit, runtime, q: part, ...filter }: ListQuery,
-): Promise<{ readonly rows: readonly ReportedObjectRow[]; readonly next: string | undefined }> {
+): Promise<{ readonly rows: readonly ListedObject[]; readonly next: string | undefined }> {
   const { query } = app.store
   const found = runtime === undefined ? undefined : await findGitopsRuntime(query, app.accountId, runtime)
   if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
@@ -130,9 +131,9 @@ async function findNamed(app: App, kind: ListedKind, text: string): Promise<Repo
 
 /** What all objects have of their runtimes. */
 interface View {
-  readonly runtimeOf: (row: ReportedObjectRow) => string
+  readonly runtimeOf: (row: ListedObject) => string
   /** Last report of the runtime, if that is so long ago that the state may be out of date. */
-  readonly silentSinceOf: (row: ReportedObjectRow) => number | undefined
+  readonly silentSinceOf: (row: ListedObject) => number | undefined
 }
 
 async function openView({ store, accountId, clock }: App): Promise<View> {
@@ -148,7 +149,7 @@ async function openView({ store, accountId, clock }: App): Promise<View> {
   }
 }
 
-function commonOf(row: ReportedObjectRow, { runtimeOf, silentSinceOf }: View) {
+function commonOf(row: ListedObject, { runtimeOf, silentSinceOf }: View) {
   return {
     id: row.id,
     runtime: runtimeOf(row),
@@ -162,7 +163,7 @@ function commonOf(row: ReportedObjectRow, { runtimeOf, silentSinceOf }: View) {
   }
 }
 
-function toRollout(row: ReportedObjectRow, view: View): ReportedRollout {
+function toRollout(row: ListedObject, view: View): ReportedRollout {
   return {
     ...commonOf(row, view),
     ...RolloutFacts.parse(parseJson(row.facts)),
@@ -171,7 +172,7 @@ function toRollout(row: ReportedObjectRow, view: View): ReportedRollout {
   }
 }
 
-function toWorkflow(row: ReportedObjectRow, view: View): ReportedWorkflow {
+function toWorkflow(row: ListedObject, view: View): ReportedWorkflow {
   const { failedNodes: _failed, ...facts } = WorkflowFacts.parse(parseJson(row.facts))
   return {
     ...commonOf(row, view),

@@ -9,6 +9,7 @@ import type { App } from '../../app.ts'
 import {
   countObjects,
   deleteLongestEnded,
+  findNamedObjects,
   findStoredObjects,
   noteListedObjects,
   saveReportedObject,
@@ -31,7 +32,7 @@ interface Applied {
 
 /** Applies events in their order. Returns how many of them changed something. */
 export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked }: Applied): Promise<number> {
-  const known = await findKnown(tx, runtimeId, events)
+  const known = byKey(await findStoredObjects(tx.query, runtimeId, namesOf(events)))
   const now = app.clock.now()
   const counts = new Map<ReportedKind, number>()
   const listed: string[] = []
@@ -61,7 +62,7 @@ export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked
   return taken
 }
 
-interface Named {
+interface Listing {
   readonly runtimeId: string
   readonly fullState: FullState
   readonly marked: string | undefined
@@ -70,10 +71,10 @@ interface Named {
 /** Notes the objects that a full state names. Returns those that are not stored in this version. */
 export async function noteObjectNames(
   tx: Tx,
-  { runtimeId, fullState, marked }: Named,
+  { runtimeId, fullState, marked }: Listing,
 ): Promise<NonNullable<EventsAnswer['wantedObjects']>> {
   const { objects = [] } = fullState
-  const known = await findKnown(tx, runtimeId, objects)
+  const known = byKey(await findNamedObjects(tx.query, runtimeId, namesOf(objects)))
   const there = objects.flatMap((one) => known.get(keyOf(one)) ?? [])
   if (marked !== undefined)
     await noteListedObjects(
@@ -89,13 +90,12 @@ export async function noteObjectNames(
     .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
 }
 
-async function findKnown(
-  tx: Tx,
-  runtimeId: string,
-  objects: readonly { readonly name: string }[],
-): Promise<Map<string, ReportedObjectRow>> {
-  const names = [...new Set(objects.map(({ name }) => name))]
-  return new Map((await findStoredObjects(tx.query, runtimeId, names)).map((row) => [keyOf(row), row]))
+function namesOf(objects: readonly { readonly name: string }[]): string[] {
+  return [...new Set(objects.map(({ name }) => name))]
+}
+
+function byKey<T extends Named>(rows: readonly T[]): Map<string, T> {
+  return new Map(rows.map((row) => [keyOf(row), row]))
 }
 
 interface Room {
@@ -192,6 +192,12 @@ function toKnown(row: ReportedObjectRow): Parameters<typeof isLate>[0] {
   return { uid, version, reportedAt, createdAt, end: end ?? undefined }
 }
 
-function keyOf({ kind, namespace, name }: { readonly kind: ReportedKind; readonly namespace: string; readonly name: string }): string {
+interface Named {
+  readonly kind: ReportedKind
+  readonly namespace: string
+  readonly name: string
+}
+
+function keyOf({ kind, namespace, name }: Named): string {
   return `${kind}/${namespace}/${name}`
 }

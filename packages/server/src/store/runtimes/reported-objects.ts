@@ -15,15 +15,24 @@ export async function findStoredObjects(
 ): Promise<ReportedObjectRow[]> {
   const found: ReportedObjectRow[] = []
   for (let at = 0; at < names.length; at += PER_STATEMENT)
-    found.push(
-      ...(await query
-        .selectFrom('gitops_object')
-        .selectAll()
-        .where('runtime_id', '=', runtimeId)
-        .where('name', 'in', names.slice(at, at + PER_STATEMENT))
-        .execute()),
-    )
+    found.push(...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT)).selectAll().execute()))
   return found
+}
+
+/** What tells whether an object is stored in a version. */
+const NAMED = ['id', 'kind', 'namespace', 'name', 'version', 'end_cause'] as const
+export type NamedObject = Pick<ReportedObjectRow, (typeof NAMED)[number]>
+
+/** Like `findStoredObjects`, without what the objects are. */
+export async function findNamedObjects(query: Query, runtimeId: string, names: readonly string[]): Promise<NamedObject[]> {
+  const found: NamedObject[] = []
+  for (let at = 0; at < names.length; at += PER_STATEMENT)
+    found.push(...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT)).select(NAMED).execute()))
+  return found
+}
+
+function selectNamed(query: Query, runtimeId: string, names: readonly string[]) {
+  return query.selectFrom('gitops_object').where('runtime_id', '=', runtimeId).where('name', 'in', names)
 }
 
 /** Adds or replaces an object. */
@@ -128,13 +137,30 @@ export interface ObjectFilter {
   readonly limit: number
 }
 
+/** An object without its history. */
+const LISTED = [
+  'id',
+  'runtime_id',
+  'namespace',
+  'name',
+  'uid',
+  'part_of',
+  'phase',
+  'facts',
+  'state_since',
+  'reported_at',
+  'created_at',
+  'ended_at',
+] as const
+export type ListedObject = Pick<ReportedObjectRow, (typeof LISTED)[number]>
+
 /** Lists rollouts that are there, or workflows, also those that are gone. */
-export async function listObjects(query: Query, filter: ObjectFilter): Promise<ReportedObjectRow[]> {
+export async function listObjects(query: Query, filter: ObjectFilter): Promise<ListedObject[]> {
   const { kind, runtimeId, namespace, phase, partOf, uid, part, after } = filter
   const { column, direction } = OBJECT_ORDERS[kind]
   let select = query
     .selectFrom('gitops_object')
-    .selectAll()
+    .select(LISTED)
     .where('account_id', '=', filter.accountId)
     .where('kind', '=', kind)
   if (kind === 'Rollout') select = select.where('ended_at', 'is', null)
