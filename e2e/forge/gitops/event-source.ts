@@ -57,6 +57,7 @@ interface Filter {
 
 /** Returns the dependencies of a sensor whose filters an event passes. */
 export function passedBy(sensor: string, event: Pick<Event, 'header' | 'body'>): string[] {
+  // As the app-proxy writes it.
   const { spec } = parse(sensor) as {
     spec: { dependencies: { name: string; filters: { data: Filter[] } }[] }
   }

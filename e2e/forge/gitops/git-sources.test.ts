@@ -276,6 +276,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   await expect.poll(() => source.events.filter(isPush), { timeout: 30_000 }).toHaveLength(1)
   const [push] = source.events.filter(isPush)
   if (push === undefined) throw new Error('there is no push')
+  // As the app-proxy writes it.
   const secret = at.scene.kube.objects.get('secrets/site-test-webhook')?.['data'] as { token: string } | undefined
   const token = Buffer.from(secret?.token ?? '', 'base64').toString()
   expect(token).toMatch(/^[0-9a-f]{64}$/)
@@ -284,6 +285,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   const sensor = await at.inClone('apps', 'show', `HEAD:${files[1] ?? ''}`)
   expect(passedBy(sensor, push)).toEqual(['push'])
   const { header } = push
+  // That of a push is an object.
   const body = push.body as object
   for (const other of [{ ref: 'refs/heads/main2' }, { ref: 'refs/tags/main' }, { after: '0'.repeat(40) }])
     expect(passedBy(sensor, { header, body: { ...body, ...other } })).toEqual([])

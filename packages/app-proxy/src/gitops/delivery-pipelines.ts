@@ -197,13 +197,15 @@ async function putHook(
   url: string,
   { token, isNew }: HookSecret,
 ): Promise<NonNullable<DeliveryPipelineChange['webhook']>> {
-  const hooks = FORGE_HOOKS[session.integration.provider]
+  const { provider } = session.integration
+  const hooks = FORGE_HOOKS[provider]
+  const hook = { url, secret: token, ...(provider === 'gitea' && { authorization: `Bearer ${token}` }) }
   try {
     const same = (await listHooks(session, repo)).filter((hook) => hook.url === url)
     if (same.length > 0 && !isNew) return { url, state: 'existing' }
     // They have a token that the event source does not know.
     for (const { id } of same) await session.change(hooks.remove(repo, id))
-    await session.change(hooks.create(repo, { url, secret: token, authorization: `Bearer ${token}` }))
+    await session.change(hooks.create(repo, hook))
     return { url, state: 'created' }
   } catch (error) {
     if (!isFault(error)) throw error

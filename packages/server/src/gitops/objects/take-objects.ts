@@ -119,9 +119,9 @@ async function hasRoom(tx: Tx, { runtimeId, kind, counts }: Room): Promise<boole
 
 /** Returns the row after an event. An object that is gone keeps its last state. */
 function changed(before: ReportedObjectRow, { state, uid, version, createdAt, at }: ObjectEvent, now: number): ReportedObjectRow {
-  const isSamePhase = state?.phase === before.phase && before.end_cause === null
   // Another object has the name now.
   const isOther = uid !== undefined && before.uid !== '' && uid !== before.uid
+  const isSamePhase = state === undefined || (state.phase === before.phase && before.end_cause === null && !isOther)
   return {
     ...before,
     // A deletion can lack what the state before it had.
@@ -134,7 +134,7 @@ function changed(before: ReportedObjectRow, { state, uid, version, createdAt, at
       facts: JSON.stringify(state.facts),
       history: historyOf(isOther ? '[]' : before.history, state.moment, at),
     }),
-    state_since: isSamePhase && !isOther ? before.state_since : now,
+    state_since: isSamePhase ? before.state_since : now,
     reported_at: at,
     ended_at: state === undefined ? now : null,
     end_cause: state === undefined ? 'deleted' : null,
