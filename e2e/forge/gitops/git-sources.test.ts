@@ -256,7 +256,9 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   expect(created.stderr).toContain(`Webhook created: ${url}\n`)
   expect(await commits()).toEqual(['ann: Create the delivery pipeline site-test', ...before])
   const files = ['event-source', 'sensor', 'workflow-template'].map((kind) => `prod/site-test.${kind}.yaml`)
-  expect(await at.inClone('apps', 'show', '--format=', '--name-status', 'HEAD')).toBe(files.map((file) => `A\t${file}\n`).join(''))
+  expect(await at.inClone('apps', 'show', '--format=', '--name-status', 'HEAD')).toBe(
+    files.map((file) => `A\t${file}\n`).join(''),
+  )
   for (const file of files) expect(dry.stdout).toContain(`# ${file}\n${await at.inClone('apps', 'show', `HEAD:${file}`)}`)
   expect(await at.windlass(line)).toEqual({
     code: 0,
@@ -264,9 +266,13 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
     stderr: `Webhook there already: ${url}\n`,
   })
   expect((await at.windlass('gitops pipelines list prod', at.keys.vic)).stdout.replaceAll(/ {2,}/g, '  ')).toBe(
-    ['NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE', ...['pull-request', 'push'].map(
-      (event) => `site-test-${event}  site-test  site-test/git  site-test  apps  prod/site-test.sensor.yaml`,
-    ), ''].join('\n'),
+    [
+      'NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE',
+      ...['pull-request', 'push'].map(
+        (event) => `site-test-${event}  site-test  site-test/git  site-test  apps  prod/site-test.sensor.yaml`,
+      ),
+      '',
+    ].join('\n'),
   )
 
   // What a push sends is what the event source and the sensor look at.
@@ -296,7 +302,12 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   expect(other).toMatchObject({ code: 0, stdout: 'pipeline/by-ben created\n' })
   expect(other.stderr).toContain(`The forge has no webhook for ${source.url}/webhooks/${NAMESPACE}/by-ben: `)
   for (const [words, code, why, key] of [
-    [`site-test ${site} --branch dev --image node:24 --script make`, 1, 'has the file site-test.event-source.yaml with something else', at.keys.ada],
+    [
+      `site-test ${site} --branch dev --image node:24 --script make`,
+      1,
+      'has the file site-test.event-source.yaml with something else',
+      at.keys.ada,
+    ],
     [`x ${site} --workflow-template build --event tag`, 2, 'The event "tag" does not exist.', at.keys.ada],
     [`x ${site}`, 2, 'Nothing says what the pipeline runs.', at.keys.ada],
     [`x --repo https://far.example.com/a/b.git --workflow-template build`, 3, 'no Git integration', at.keys.ada],

@@ -19,7 +19,13 @@ export interface ReportOptions {
 }
 
 /** Reports until disposed. */
-export async function reportRuntime({ http, kube, token, namespace, objects = namespace }: ReportOptions): Promise<AsyncDisposable> {
+export async function reportRuntime({
+  http,
+  kube,
+  token,
+  namespace,
+  objects = namespace,
+}: ReportOptions): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-report-'))
   opening.defer(() => rm(folder, { recursive: true }))

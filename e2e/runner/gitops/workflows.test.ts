@@ -109,7 +109,10 @@ async function startPod(workflow: string, id: string, script: string): Promise<v
 /** Waits until the server has these facts of a workflow. */
 const untilReported = (name: string, facts: object): Promise<void> =>
   expect
-    .poll(() => http.admin.reportedWorkflows.get(`prod/${namespace}/${name}`).catch(() => undefined), { timeout: 60_000, interval: 200 })
+    .poll(() => http.admin.reportedWorkflows.get(`prod/${namespace}/${name}`).catch(() => undefined), {
+      timeout: 60_000,
+      interval: 200,
+    })
     .toMatchObject(facts)
 
 const at = (second: number): string => `2027-01-15T09:00:0${second}Z`
@@ -227,7 +230,10 @@ test('a workflow of a template is submitted, shown with its logs, stopped, repor
     startedAt: Date.parse(at(0)),
     finishedAt: Date.parse(at(6)),
     failedNodes: [{ name: 'test', message: 'exit code 1' }],
-    history: expect.arrayContaining([expect.objectContaining({ phase: 'running' }), expect.objectContaining({ phase: 'failed' })]),
+    history: expect.arrayContaining([
+      expect.objectContaining({ phase: 'running' }),
+      expect.objectContaining({ phase: 'failed' }),
+    ]),
   })
   const { text } = await windlass(http, ['get', 'workflows', '--status', 'failed'])
   expect(fixed(text)).toMatchInlineSnapshot(`

@@ -20,7 +20,11 @@ interface Spec {
   readonly template?: object
   readonly dependencies: readonly { readonly name: string; readonly filters: { readonly data: readonly Filter[] } }[]
   readonly triggers: readonly {
-    readonly template: { readonly name: string; readonly conditions: string; readonly argoWorkflow: { readonly parameters: object[] } }
+    readonly template: {
+      readonly name: string
+      readonly conditions: string
+      readonly argoWorkflow: { readonly parameters: object[] }
+    }
   }[]
 }
 interface Filter {
@@ -52,7 +56,8 @@ test('each file has one object of the pipeline, and the sensor has a trigger for
 })
 
 test('the calls of a forge are checked, and only the wanted branch of the repository itself starts something', () => {
-  const source = (plan: DeliveryPlan): Record<string, object> => parse(deliveryFiles(plan).get('shop.event-source.yaml') ?? '').spec
+  const source = (plan: DeliveryPlan): Record<string, object> =>
+    parse(deliveryFiles(plan).get('shop.event-source.yaml') ?? '').spec
   const secret = { name: 'shop-webhook', key: 'token' }
   expect(source(PLAN)).toEqual({
     service: { ports: [{ port: 80, targetPort: 12_000 }] },

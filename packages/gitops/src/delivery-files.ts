@@ -87,7 +87,10 @@ function eventSource(plan: DeliveryPlan): object {
 /** As Gitea and GitHub name events. */
 const EVENT_NAMES = { push: 'push', 'pull-request': 'pull_request' } as const satisfies Record<DeliveryEvent, string>
 /** Where an event has the name of its kind. The two kinds of event sources spell the field in two ways. */
-const EVENT_PATHS = { gitea: 'header.X-Gitea-Event.0', github: 'headers.X-Github-Event.0' } as const satisfies Record<DeliveryForge, string>
+const EVENT_PATHS = { gitea: 'header.X-Gitea-Event.0', github: 'headers.X-Github-Event.0' } as const satisfies Record<
+  DeliveryForge,
+  string
+>
 
 function sensor(plan: DeliveryPlan): object {
   const { name, events, serviceAccount } = plan
@@ -101,7 +104,9 @@ function sensor(plan: DeliveryPlan): object {
         eventName: EVENT,
         filters: { data: filtersOf(plan, event) },
       })),
-      triggers: events.map((event) => ({ template: { name: `${name}-${event}`, conditions: event, argoWorkflow: trigger(plan, event) } })),
+      triggers: events.map((event) => ({
+        template: { name: `${name}-${event}`, conditions: event, argoWorkflow: trigger(plan, event) },
+      })),
     },
   }
 }

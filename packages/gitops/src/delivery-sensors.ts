@@ -17,7 +17,9 @@ const Sensor = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
     dependencies: z.array(z.looseObject({ name: z.string(), eventSourceName: z.string(), eventName: z.string() })).nullish(),
-    triggers: z.array(z.looseObject({ template: z.looseObject({ name: z.string(), conditions: z.string().nullish() }) })).nullish(),
+    triggers: z
+      .array(z.looseObject({ template: z.looseObject({ name: z.string(), conditions: z.string().nullish() }) }))
+      .nullish(),
   }),
 })
 

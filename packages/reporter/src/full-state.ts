@@ -21,7 +21,10 @@ export class FullStateRun {
   #chunk = 1
 
   /** All objects that exist, among them those of these kinds besides applications. */
-  constructor(all: readonly Known[], { kinds, startedAt }: { readonly kinds: readonly ReportedKind[]; readonly startedAt: number }) {
+  constructor(
+    all: readonly Known[],
+    { kinds, startedAt }: { readonly kinds: readonly ReportedKind[]; readonly startedAt: number },
+  ) {
     this.#all = all
     this.#kinds = kinds
     this.#startedAt = startedAt

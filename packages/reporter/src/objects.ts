@@ -76,7 +76,8 @@ export class ObjectWatches {
       } catch (error) {
         if (signal.aborted || isAbort(error)) return false
         const isAbsent = isFault(error, 'not-found') || isForbidden(error)
-        if (isAbsent && isFirst) log.info({ kind, namespace }, 'the cluster does not have a kind, or it may not be read; it is not reported')
+        if (isAbsent && isFirst)
+          log.info({ kind, namespace }, 'the cluster does not have a kind, or it may not be read; it is not reported')
         if (!isAbsent) log.warn({ err: error, kind, namespace }, 'a kind cannot be read')
         await clock.sleep(isAbsent ? ABSENT_MS : FAILED_MS, signal).catch(() => undefined)
       }

@@ -121,7 +121,11 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
 }
 
 /** Throws `request-invalid` for a Git source that applies applications only, and what the choice throws. */
-async function chooseSource(gitSources: GitSources, call: GitopsCall, { gitSource }: NewDeliveryPipeline): Promise<ListedGitSource> {
+async function chooseSource(
+  gitSources: GitSources,
+  call: GitopsCall,
+  { gitSource }: NewDeliveryPipeline,
+): Promise<ListedGitSource> {
   const all = await gitSources.list(call)
   const source = gitSource === undefined ? requireOnly(all) : requireSource(all, gitSource)
   if (source.type === 'standard') return source

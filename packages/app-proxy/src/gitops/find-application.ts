@@ -52,7 +52,9 @@ export async function readSource(view: RepositoryView, open: OpenSource): Promis
   const files = await appliedFiles(view, open)
   const found: Pick<FoundFile, 'file' | 'text'>[] = []
   for (let at = 0; at < files.length; at += READS) {
-    const texts = await Promise.all(files.slice(at, at + READS).map(async (file) => ({ file, text: await readIfText(view, file) })))
+    const texts = await Promise.all(
+      files.slice(at, at + READS).map(async (file) => ({ file, text: await readIfText(view, file) })),
+    )
     for (const { file, text } of texts) if (text !== undefined) found.push({ file, text })
   }
   return found

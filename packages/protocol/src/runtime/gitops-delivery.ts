@@ -73,7 +73,10 @@ export const NewDeliveryPipeline = z
     /** Answer with the files, and change nothing. */
     dryRun: z.boolean().default(false),
   })
-  .refine(({ run, workflowTemplate }) => (run === undefined) !== (workflowTemplate === undefined), 'must have either run or workflowTemplate')
+  .refine(
+    ({ run, workflowTemplate }) => (run === undefined) !== (workflowTemplate === undefined),
+    'must have either run or workflowTemplate',
+  )
 export type NewDeliveryPipeline = z.output<typeof NewDeliveryPipeline>
 
 /** `failed`: the commit is made, and the forge does not call the event source. */

@@ -41,7 +41,6 @@ export async function serveReportedKinds(cluster: Cluster): Promise<void> {
 
 /** Removes the definitions, unless they are those of an Argo CD or objects exist, which others have made. */
 export async function stopServingReportedKinds(cluster: Cluster): Promise<void> {
-  for (const kind of KINDS)
-    if ((await cluster.names({ kind, namespace: ALL_NAMESPACES })).length > 0) return
+  for (const kind of KINDS) if ((await cluster.names({ kind, namespace: ALL_NAMESPACES })).length > 0) return
   await cluster.kubectl('delete', 'customresourcedefinition', '--selector', `${OWN}=reports`, '--wait=false')
 }

@@ -137,7 +137,8 @@ export async function openReporterScene(namespace: string): Promise<ReporterScen
     async putRollout(name, shown) {
       const { apiVersion, kind, spec, status } = argoRollout(name, shown) as KubeObject
       const ref = { kind: 'Rollout', namespace, name } as const
-      if ((await kube.find(ref)) === undefined) await kube.create({ apiVersion, kind, metadata: { name, namespace }, spec, status })
+      if ((await kube.find(ref)) === undefined)
+        await kube.create({ apiVersion, kind, metadata: { name, namespace }, spec, status })
       else await kube.patch(ref, { status })
     },
     removeRollout: async (name) => void (await kube.delete({ kind: 'Rollout', namespace, name })),

@@ -13,7 +13,10 @@ export const buildFilterOptions = {
   project: texts('--project <name>', 'Builds, pipelines, GitLab jobs, applications: filter by project; repeatable for builds'),
   initiator: texts('--initiator <name>', 'Builds: filter by who started them; repeatable'),
   trigger: texts('--trigger <name>', 'Builds: filter by the trigger of the pipeline; repeatable'),
-  runtime: texts('--runtime <name>', 'Builds, disks: filter by runtime; applications, rollouts, workflows: by GitOps runtime; repeatable for builds'),
+  runtime: texts(
+    '--runtime <name>',
+    'Builds, disks: filter by runtime; applications, rollouts, workflows: by GitOps runtime; repeatable for builds',
+  ),
   reason: oneOf('--reason <reason>', 'Builds: filter by the cause why they wait or ended', REASON_CHOICES),
   revision: text('--revision <commit>', 'Builds: filter by commit, at least its first four characters'),
   number: text('--number <number>', 'Builds: the one with this number'),

@@ -89,10 +89,13 @@ function printCreated(out: Printer, { name, commit, gitSource, isRefreshed, webh
   out.line(`pipeline/${name} ${isNew ? 'created' : 'unchanged'}`)
   if (isNew) out.note(`Commit on ${commit.branch}: ${commit.url}`)
   if (isNew && !isRefreshed)
-    out.note(`The cluster has no application for the Git source "${gitSource}", or it did not answer. Argo CD finds the commit later.`)
+    out.note(
+      `The cluster has no application for the Git source "${gitSource}", or it did not answer. Argo CD finds the commit later.`,
+    )
   if (webhook === undefined) return
   const { url, state, problem } = webhook
-  if (state === 'failed') out.note(`The forge has no webhook for ${url}: ${problem ?? ''} Repeat the command when that is mended.`)
+  if (state === 'failed')
+    out.note(`The forge has no webhook for ${url}: ${problem ?? ''} Repeat the command when that is mended.`)
   else out.note(`Webhook ${state === 'created' ? 'created' : 'there already'}: ${url}`)
 }
 

@@ -21,8 +21,14 @@ export const gitopsPipelineCommands = [
       image: text('--image <image>', 'Image in which the script runs'),
       script: text('--script <script>', 'Script of sh, with the variables BRANCH and REVISION; - is standard input'),
       gitSecret: text('--git-secret <name>', 'Secret of the namespace with username and password, for a private repository'),
-      workflowTemplate: text('--workflow-template <name>', 'Template with the parameters repository, branch and revision, instead of a script'),
-      serviceAccount: text('--service-account <name>', 'Account with which the sensor creates workflows (default: that of Argo Events)'),
+      workflowTemplate: text(
+        '--workflow-template <name>',
+        'Template with the parameters repository, branch and revision, instead of a script',
+      ),
+      serviceAccount: text(
+        '--service-account <name>',
+        'Account with which the sensor creates workflows (default: that of Argo Events)',
+      ),
       gitSource: text('--git-source <name>', 'Git source that gets the files (default: the only one)'),
       noWebhook: flag('--no-webhook', 'Leave the webhook to you'),
       message: text('-m, --message <text>', 'Message of the commit (default: what it does)'),

@@ -53,7 +53,8 @@ export const gitopsCommands = [
     run: async (invocation) => (await import('./action.ts')).deleteRuntime(invocation),
   }),
   command('gitops report', {
-    summary: 'Report the applications of Argo CD, the rollouts and the workflows of a cluster to the server, until the command is stopped',
+    summary:
+      'Report the applications of Argo CD, the rollouts and the workflows of a cluster to the server, until the command is stopped',
     about:
       'Runs in the cluster of the runtime, watches these objects, and sends what changes; all that exist at the start, after gaps and each ten minutes. It only reads and needs the role of ' +
       'packages/reporter/rbac. Several reporters can divide the objects. Each option can also be a variable WINDLASS_REPORTER_*, see the configuration.',

@@ -122,7 +122,15 @@ function readPayload(payload: EventPayload, { path, parts }: Place): ReadPayload
   if (isGone) {
     const { name, namespace, uid, resourceVersion, creationTimestamp } = shapeOf(ObjectMetadata, manifest.metadata, path)
     return {
-      application: { ...common, name, namespace, uid, version: resourceVersion, createdAt: creationTimestamp, manifest: undefined },
+      application: {
+        ...common,
+        name,
+        namespace,
+        uid,
+        version: resourceVersion,
+        createdAt: creationTimestamp,
+        manifest: undefined,
+      },
     }
   }
   const full = shapeOf(ApplicationManifest, manifest, path)

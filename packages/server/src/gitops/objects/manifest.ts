@@ -44,9 +44,7 @@ export const RolloutManifest = z.object({
       currentStepIndex: count,
       updatedReplicas: count,
       availableReplicas: count,
-      canary: z
-        .object({ weights: z.object({ canary: z.object({ weight: count }).nullish() }).nullish() })
-        .nullish(),
+      canary: z.object({ weights: z.object({ canary: z.object({ weight: count }).nullish() }).nullish() }).nullish(),
     })
     .nullish(),
 })
@@ -81,7 +79,13 @@ export const WorkflowManifest = z.object({
 export type WorkflowManifest = z.output<typeof WorkflowManifest>
 
 /** Returns the kind of an object, of any version; undefined if such objects are not stored. */
-export function reportedKindOf({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): ReportedKind | undefined {
+export function reportedKindOf({
+  apiVersion,
+  kind,
+}: {
+  readonly apiVersion: string
+  readonly kind: string
+}): ReportedKind | undefined {
   const group = kind === 'ReplicaSet' ? 'apps/' : 'argoproj.io/'
   return apiVersion.startsWith(group) ? REPORTED_KINDS.find((known) => known === kind) : undefined
 }

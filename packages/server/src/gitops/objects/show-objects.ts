@@ -92,7 +92,15 @@ async function listPage(
   const found = runtime === undefined ? undefined : await findGitopsRuntime(query, app.accountId, runtime)
   if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
   const after = cursor === undefined ? undefined : readCursor(cursor, kind)
-  const rows = await listObjects(query, { ...filter, kind, accountId: app.accountId, runtimeId: found?.id, part, after, limit: limit + 1 })
+  const rows = await listObjects(query, {
+    ...filter,
+    kind,
+    accountId: app.accountId,
+    runtimeId: found?.id,
+    part,
+    after,
+    limit: limit + 1,
+  })
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   if (rows.length <= limit || last === undefined) return { rows: shown, next: undefined }

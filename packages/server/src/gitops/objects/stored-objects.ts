@@ -1,5 +1,12 @@
 /** The JSON of rollouts, their ReplicaSets and workflows in the store. */
-import { ReportedRevision, ReportedRollout, ReportedWorkflow, ReportedWorkflowDetails, RolloutMoment, WorkflowMoment } from '@windlass/protocol'
+import {
+  ReportedRevision,
+  ReportedRollout,
+  ReportedWorkflow,
+  ReportedWorkflowDetails,
+  RolloutMoment,
+  WorkflowMoment,
+} from '@windlass/protocol'
 import { z } from 'zod'
 
 /** JSON in the column `facts`, by kind: what no column has. */

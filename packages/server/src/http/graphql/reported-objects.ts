@@ -24,13 +24,19 @@ export const reportedObjectQueries: Fields<PlatformCall> = {
     const { runtime, namespace, application } = filters ?? {}
     const query = { runtime: given(runtime), namespace: given(namespace), application: given(application), limit: LISTED }
     const { items } = await callRoute('GET /v1/gitops-rollouts', { query, answer: page(ReportedRollout) })
-    return mapped(toSlice(items, ({ id }) => id, pagination), (rollout) => toRollout(app, rollout))
+    return mapped(
+      toSlice(items, ({ id }) => id, pagination),
+      (rollout) => toRollout(app, rollout),
+    )
   }),
   workflows: field(WorkflowArguments, async ({ filters, pagination }, { app, callRoute }: PlatformCall) => {
     const { runtime, namespace, template } = filters ?? {}
     const query = { runtime: given(runtime), namespace: given(namespace), template: given(template), limit: LISTED }
     const { items } = await callRoute('GET /v1/gitops-workflows', { query, answer: page(ReportedWorkflow) })
-    return mapped(toSlice(items, ({ id }) => id, pagination), (workflow) => toWorkflow(app, workflow))
+    return mapped(
+      toSlice(items, ({ id }) => id, pagination),
+      (workflow) => toWorkflow(app, workflow),
+    )
   }),
   workflow: field(z.object({ uid: z.string().min(1).max(100) }), async ({ uid }, { app, callRoute }: PlatformCall) => {
     const { items } = await callRoute('GET /v1/gitops-workflows', { query: { uid, limit: 1 }, answer: page(ReportedWorkflow) })

@@ -8,14 +8,14 @@ import type { Query, Tx } from '../store.ts'
 const PER_STATEMENT = 100
 
 /** Finds the objects of a runtime with these names, of any kind and in any namespace, also those that are gone. */
-export async function findStoredObjects(
-  query: Query,
-  runtimeId: string,
-  names: readonly string[],
-): Promise<ReportedObjectRow[]> {
+export async function findStoredObjects(query: Query, runtimeId: string, names: readonly string[]): Promise<ReportedObjectRow[]> {
   const found: ReportedObjectRow[] = []
   for (let at = 0; at < names.length; at += PER_STATEMENT)
-    found.push(...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT)).selectAll().execute()))
+    found.push(
+      ...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT))
+        .selectAll()
+        .execute()),
+    )
   return found
 }
 
@@ -27,7 +27,11 @@ export type NamedObject = Pick<ReportedObjectRow, (typeof NAMED)[number]>
 export async function findNamedObjects(query: Query, runtimeId: string, names: readonly string[]): Promise<NamedObject[]> {
   const found: NamedObject[] = []
   for (let at = 0; at < names.length; at += PER_STATEMENT)
-    found.push(...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT)).select(NAMED).execute()))
+    found.push(
+      ...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT))
+        .select(NAMED)
+        .execute()),
+    )
   return found
 }
 
@@ -190,11 +194,7 @@ export async function findObject(
   { accountId, kind }: { readonly accountId: string; readonly kind: ListedKind },
   of: ObjectName,
 ): Promise<ReportedObjectRow | undefined> {
-  let select = query
-    .selectFrom('gitops_object')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('kind', '=', kind)
+  let select = query.selectFrom('gitops_object').selectAll().where('account_id', '=', accountId).where('kind', '=', kind)
   if (kind === 'Rollout') select = select.where('ended_at', 'is', null)
   return 'id' in of
     ? select.where('id', '=', of.id).executeTakeFirst()

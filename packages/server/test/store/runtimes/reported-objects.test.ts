@@ -1,5 +1,11 @@
 /** Reported rollouts, their ReplicaSets and workflows in the store: both shapes of reports, late ones, full states, lists and what is kept. */
-import { MAX_OBJECT_HISTORY, ReportedRolloutQuery, ReportedWorkflowQuery, type FullState, type ReportedKind } from '@windlass/protocol'
+import {
+  MAX_OBJECT_HISTORY,
+  ReportedRolloutQuery,
+  ReportedWorkflowQuery,
+  type FullState,
+  type ReportedKind,
+} from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../../src/app.ts'
 import { listRolloutPage, listWorkflowPage, showRollout, showWorkflow } from '../../../src/gitops/objects/show-objects.ts'
@@ -167,7 +173,13 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
     await using held = await openRuntime()
     const { app, clock } = held
     const at = clock.now()
-    const objects = [argoRollout('kept'), argoRollout('old'), argoRollout('left'), argoWorkflow('build-1'), argoApplication('shop')]
+    const objects = [
+      argoRollout('kept'),
+      argoRollout('old'),
+      argoRollout('left'),
+      argoWorkflow('build-1'),
+      argoApplication('shop'),
+    ]
     await report(app, { data: objects.map((object) => event(object, at)) })
     clock.advance(1_000)
     const state = (id: string, kinds: ReportedKind[] | undefined): FullState => ({
@@ -224,7 +236,9 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
       pages.push(page.items.map(({ name }) => name))
       cursor = page.next
       if (cursor === undefined) break
-      await expect(listRolloutPage(app, ReportedRolloutQuery.parse({ cursor }))).rejects.toMatchObject({ code: 'request-invalid' })
+      await expect(listRolloutPage(app, ReportedRolloutQuery.parse({ cursor }))).rejects.toMatchObject({
+        code: 'request-invalid',
+      })
     }
     expect(pages).toEqual([['b', 'a'], ['c']])
     expect(await rolloutsOf(app)).toEqual(['a', 'b', 'c'])
@@ -235,7 +249,12 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
     await expect(rolloutsOf(app, { runtime: 'none' })).rejects.toMatchObject({ code: 'not-found' })
 
     await report(app, { data: objectGone('Workflow', 'c', { at: at + 1 }) })
-    const [row] = await app.store.query.selectFrom('gitops_object').selectAll().where('name', '=', 'a').where('kind', '=', 'Workflow').execute()
+    const [row] = await app.store.query
+      .selectFrom('gitops_object')
+      .selectAll()
+      .where('name', '=', 'a')
+      .where('kind', '=', 'Workflow')
+      .execute()
     const { id: runtimeId = '' } = (await findGitopsRuntime(app.store.query, app.accountId, 'prod')) ?? {}
     const filled = Array.from({ length: 4_997 }, (_, n): ReportedObjectRow => {
       if (row === undefined) throw new Error('there is no workflow')

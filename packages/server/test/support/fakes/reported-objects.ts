@@ -18,7 +18,10 @@ export interface ShownRollout extends Shown {
   readonly status?: object
 }
 
-function metadataOf(name: string, { namespace = 'shop', uid = `uid-of-${name}`, version = 1, createdAt = CREATED_AT }: Shown): object {
+function metadataOf(
+  name: string,
+  { namespace = 'shop', uid = `uid-of-${name}`, version = 1, createdAt = CREATED_AT }: Shown,
+): object {
   const creationTimestamp = new Date(createdAt).toISOString()
   return { name, namespace, uid, resourceVersion: String(version), creationTimestamp }
 }
@@ -51,7 +54,11 @@ export function argoRollout(name: string, shown: ShownRollout = {}): object {
 }
 
 /** Returns a ReplicaSet of a rollout, or of something else. */
-export function replicaSetOf(owner: string, revision: number, { kind = 'Rollout', ...shown }: Shown & { readonly kind?: string } = {}): object {
+export function replicaSetOf(
+  owner: string,
+  revision: number,
+  { kind = 'Rollout', ...shown }: Shown & { readonly kind?: string } = {},
+): object {
   const name = `${owner}-${revision}`
   return {
     apiVersion: 'apps/v1',
@@ -92,7 +99,11 @@ export function argoWorkflow(name: string, shown: ShownWorkflow = {}): object {
 }
 
 /** Returns the deletion of an object as our reporter sends it. */
-export function objectGone(kind: string, name: string, { at, uid = `uid-of-${name}`, namespace = 'shop' }: { readonly at: number; readonly uid?: string; readonly namespace?: string }): object {
+export function objectGone(
+  kind: string,
+  name: string,
+  { at, uid = `uid-of-${name}`, namespace = 'shop' }: { readonly at: number; readonly uid?: string; readonly namespace?: string },
+): object {
   const apiVersion = kind === 'ReplicaSet' ? 'apps/v1' : 'argoproj.io/v1alpha1'
   const desiredManifest = JSON.stringify({ apiVersion, kind, metadata: { name, namespace, uid } })
   return { timestamp: new Date(at).toISOString(), actualManifest: '', desiredManifest }
