@@ -248,7 +248,8 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
     expect(await workflowsOf(app, { uid: 'uid-of-c' })).toEqual(['c'])
     await expect(rolloutsOf(app, { runtime: 'none' })).rejects.toMatchObject({ code: 'not-found' })
 
-    await report(app, { data: objectGone('Workflow', 'c', { at: at + 1 }) })
+    clock.advance(1)
+    await report(app, { data: objectGone('Workflow', 'c', { at: clock.now() }) })
     const [row] = await app.store.query
       .selectFrom('gitops_object')
       .selectAll()
