@@ -305,7 +305,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
     [
       `site-test ${site} --branch dev --image node:24 --script make`,
       1,
-      'has the file site-test.event-source.yaml with something else',
+      'has the file site-test.sensor.yaml with something else',
       at.keys.ada,
     ],
     [`x ${site} --workflow-template build --event tag`, 2, 'The event "tag" does not exist.', at.keys.ada],
