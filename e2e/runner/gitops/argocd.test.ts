@@ -487,7 +487,7 @@ Webhook created: ${fixed(proxyUrl)}/webhooks/ARGOCD/on-push
     cluster.kubectl('get', kinds.join(','), '--namespace', namespace, '--output', 'name').catch(String)
   await expect
     .poll(applied, { timeout: 60_000, interval: 200 })
-    .toBe('eventsource.argoproj.io/on-push\nsensor.argoproj.io/on-push\n')
+    .toBe('eventsource.argoproj.io/on-push\nsensor.argoproj.io/on-push')
   const list = await git.run('pipelines list')
   expect(fixed(list.text)).toMatchInlineSnapshot(`
     "NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE
