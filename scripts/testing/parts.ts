@@ -48,6 +48,8 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   moto: { command: ['scripts/moto', 'install'], needs: ['python'] },
   kubernetes: { command: ['scripts/cluster', 'build'], compiles: true, nice: -5 },
   helm: { command: ['scripts/helm/build'], compiles: true, nice: -5 },
+  // After Helm, with which it shares most of what is compiled.
+  traefik: { command: ['scripts/traefik/build'], needs: ['helm'], compiles: true, nice: -5, environment: true },
   cluster: {
     command: ['scripts/testing/cluster'],
     needs: ['kubernetes', 'openssl', 'image:pause', 'image:shell', 'image:dind', 'image:gitlab-helper', 'image:windlass'],
@@ -55,15 +57,14 @@ export const RECIPES: Readonly<Record<Part, Recipe>> = {
   },
   // After Kubernetes, whose kubectl it takes.
   'image:deploy': image('deploy', { needs: ['image:tools', 'kubernetes'] }),
-  'image:buildkit': image('buildkit', { needs: ['image:tools'], compiles: true }),
-  'image:cosign': image('cosign', { needs: ['image:tools'], compiles: true }),
   gitea: { command: ['scripts/gitea/build'], compiles: true, environment: true },
-  // After Helm, with which it shares most of what is compiled.
-  traefik: { command: ['scripts/traefik/build'], needs: ['helm'], compiles: true, nice: -5, environment: true },
   'go-sdk': { command: ['scripts/go-sdk/build'], compiles: true, environment: true },
   // The longest to compile, and few files need it.
   argocd: { command: ['scripts/argocd/build'], compiles: true, environment: true },
   'image:argocd': image('argocd', { needs: ['image:debian', 'argocd', 'helm'] }),
+  // A short group needs them.
+  'image:buildkit': image('buildkit', { needs: ['image:tools'], compiles: true }),
+  'image:cosign': image('cosign', { needs: ['image:tools'], compiles: true }),
 }
 
 /** Returns the requested parts with their dependencies, in the order of the table. */

@@ -19,14 +19,31 @@ export interface Preparation {
 }
 
 /** One queue for each exclusive resource. */
-type Queue = <T>(work: () => Promise<T>) => Promise<T>
+export type Queue = <T>(rank: number, work: () => Promise<T>) => Promise<T>
 
-function openQueue(): Queue {
-  let last: Promise<unknown> = Promise.resolve()
-  return async (work) => {
-    const mine = last.then(work)
-    last = mine.catch(() => undefined)
-    return mine
+/** Opens a queue that runs one work at a time: of those that wait, the one with the lowest rank. */
+export function openQueue(): Queue {
+  const waiting: { readonly rank: number; readonly start: () => void }[] = []
+  let isBusy = false
+  function next(): void {
+    const first = waiting.toSorted((a, b) => a.rank - b.rank)[0]
+    if (isBusy || first === undefined) return
+    isBusy = true
+    waiting.splice(waiting.indexOf(first), 1)
+    first.start()
+  }
+  return async (rank, work) => {
+    const turn = Promise.withResolvers<void>()
+    waiting.push({ rank, start: turn.resolve })
+    // In a later turn of the event loop: work that waited for the one that has just ended has joined the queue by then.
+    setImmediate(next)
+    await turn.promise
+    try {
+      return await work()
+    } finally {
+      isBusy = false
+      setImmediate(next)
+    }
   }
 }
 
@@ -36,14 +53,14 @@ export function startPreparing(asked: readonly Part[], folder: string): Preparat
   const parts = new Map<Part, Promise<Prepared>>()
   let bare = false
 
-  async function make(part: Part): Promise<Prepared> {
+  async function make(part: Part, rank: number): Promise<Prepared> {
     const recipe = RECIPES[part]
     const before = await ready(recipe.needs ?? [])
     if (before.faults.length > 0) return before
     const log = join(folder, `part-${part.replace(':', '-')}.log`)
     const stdout = `${log}.out`
     const queue = recipe.compiles === true ? queues.compiler : queues.installer
-    const { code, seconds } = await queue(() => run(recipe.command, { log, stdout, nice: recipe.nice ?? 0 }))
+    const { code, seconds } = await queue(rank, () => run(recipe.command, { log, stdout, nice: recipe.nice ?? 0 }))
     const said = readText(log)
     if (/^compiling /m.test(said)) bare = true
     if (seconds > 10) console.log(`-- ${part} is there after ${seconds.toFixed(0)} s of making it`)
@@ -59,7 +76,7 @@ export function startPreparing(asked: readonly Part[], folder: string): Preparat
   }
 
   // A recipe stands after those that it needs, so that their promises are there.
-  for (const part of inOrder(withNeeds(asked))) parts.set(part, make(part))
+  for (const [rank, part] of inOrder(withNeeds(asked)).entries()) parts.set(part, make(part, rank))
   return { ready, wasBare: () => bare }
 }
 

@@ -35,7 +35,6 @@ function hostileDocument(): string {
   return `version: '1.0'\nstages: [${JSON.stringify(PAYLOADS[0])}]\nsteps:\n${steps.join('')}`
 }
 
-/** A job of GitLab with the text in each of its fields. */
 /** Reports applications whose texts are hostile. */
 async function reportHostileApplications(server: HttpScene): Promise<void> {
   const { token } = await server.admin.gitopsRuntimes.createToken('prod')
@@ -56,6 +55,7 @@ async function reportHostileApplications(server: HttpScene): Promise<void> {
   await report({ data: applications.map((application) => event(application, Date.now())) })
 }
 
+/** A job of GitLab with the text in each of its fields. */
 function hostileJob(text: string, number: number): ReportedGitlabJob {
   const short = text.slice(0, 60)
   const names = {

@@ -43,8 +43,16 @@ test('states of Argo CD become the words of the schemas, and words that are not 
     },
     rolloutPhase: { Paused: 'Paused', progressing: 'Progressing', degraded: 'Degraded', Healthy: 'Healthy' },
     workflowPhase: { Pending: 'Pending', running: 'Running', error: 'Error', Succeeded: 'Succeeded' },
+    connection: {
+      Successful: 'Successful',
+      Failed: 'Failed',
+      Unknown: 'Unknown',
+      successful: 'Successful',
+      failed: 'Failed',
+      unknown: 'Unknown',
+    },
   } as const
-  for (const kind of ['sync', 'health', 'phase', 'rolloutPhase', 'workflowPhase'] as const) {
+  for (const kind of ['sync', 'health', 'phase', 'rolloutPhase', 'workflowPhase', 'connection'] as const) {
     for (const [word, wanted] of Object.entries(table[kind]))
       expect([kind, word, toPlatformStatus(kind, word)]).toEqual([kind, word, wanted])
     const unknown = kind === 'sync' || kind === 'health' ? 'UNKNOWN' : 'Unknown'

@@ -66,6 +66,7 @@ import { releaseTriggers } from './086-release-triggers.ts'
 import { runtimeFacts } from './087-runtime-facts.ts'
 import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
+import { applicationEntities } from './090-application-entities.ts'
 import { reportedObjects } from './093-reported-objects.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -137,5 +138,6 @@ export const migrations: Record<string, Migration> = {
   '087-runtime-facts': runtimeFacts,
   '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
+  '090-application-entities': applicationEntities,
   '093-reported-objects': reportedObjects,
 }
