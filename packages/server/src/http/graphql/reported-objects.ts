@@ -1,10 +1,10 @@
 /** Fields about the rollouts and workflows that runtimes have reported. */
-import { field, Pagination, toPlatformStatus, toSlice, type Fields, type Slice } from '@windlass/graphql'
+import { field, Pagination, timeText, toPlatformStatus, toSlice, type Fields, type Slice } from '@windlass/graphql'
 import { page, ReportedRollout, ReportedWorkflow } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { given, metadataOf, timeText } from './entities.ts'
-import type { PlatformCall } from './platform-call.ts'
+import { given, metadataOf } from './entities.ts'
+import { listField, type PlatformCall } from './platform-call.ts'
 
 /** Objects of one list: a page of the route. */
 const LISTED = 500
@@ -20,7 +20,7 @@ const WorkflowArguments = z.object({
 })
 
 export const reportedObjectQueries: Fields<PlatformCall> = {
-  rollouts: field(RolloutArguments, async ({ filters, pagination }, { app, callRoute }: PlatformCall) => {
+  rollouts: listField(RolloutArguments, async ({ filters, pagination }, { app, callRoute }) => {
     const { runtime, namespace, application } = filters ?? {}
     const query = { runtime: given(runtime), namespace: given(namespace), application: given(application), limit: LISTED }
     const { items } = await callRoute('GET /v1/gitops-rollouts', { query, answer: page(ReportedRollout) })
@@ -29,7 +29,7 @@ export const reportedObjectQueries: Fields<PlatformCall> = {
       (rollout) => toRollout(app, rollout),
     )
   }),
-  workflows: field(WorkflowArguments, async ({ filters, pagination }, { app, callRoute }: PlatformCall) => {
+  workflows: listField(WorkflowArguments, async ({ filters, pagination }, { app, callRoute }) => {
     const { runtime, namespace, template } = filters ?? {}
     const query = { runtime: given(runtime), namespace: given(namespace), template: given(template), limit: LISTED }
     const { items } = await callRoute('GET /v1/gitops-workflows', { query, answer: page(ReportedWorkflow) })
