@@ -21,7 +21,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'packages/app-proxy/src/argo/server-state.ts': 'paths of Argo CD',
   'e2e/support/argocd.ts': 'paths of Argo CD',
   'e2e/runner/gitops/argocd.test.ts': 'paths of Argo CD',
-  'e2e/runner/gitops/argocd-repository.test.ts': 'paths of a forge',
+  'e2e/runner/gitops/status-scene.ts': 'paths of a forge',
   'scripts/client-paths.test.ts': 'the examples below',
 }
 

@@ -226,7 +226,18 @@ test('a managed cluster is a file without credentials and a Secret with them, an
   expect((await at.windlass('gitops cluster remove prod staging-eu')).code).toBe(3)
 })
 
-test('a cluster is refused with its reason, and its credentials do not stay if its commit is refused (O054)', async () => {
+/** Makes the forge refuse pushes to the shared repository. Returns what ends that. */
+async function protect(): Promise<() => Promise<void>> {
+  const rules = '/repos/ann/gitops/branch_protections'
+  await at.ann.api('POST', rules, { rule_name: 'main', enable_push: false })
+  return async () => void (await at.ann.api('DELETE', `${rules}/main`))
+}
+
+/** The newest record of a route of the app-proxy in the audit log of the server. */
+const record = async (route: string): Promise<unknown> =>
+  (await at.server.admin.audit.list({ query: { order: 'newest', limit: 1, q: `/app-proxy/api${route}` } })).items[0]
+
+test('a cluster is refused with its reason, and its credentials do not stay if its commit is refused, which the audit log has (O054)', async () => {
   const add = (name: string, address: string, by = at.keys.ada): Promise<Answer> => {
     const config = {
       clusters: [{ name: 'c', cluster: { server: address } }],
@@ -250,6 +261,16 @@ test('a cluster is refused with its reason, and its credentials do not stay if i
   at.beforePush = async () => at.write('gitops', 'runtimes/prod/good.yaml', 'a: 1\n')
   expect(await add('good', 'https://10.1.2.4')).toMatchObject({ status: 409, body: { code: 'conflict' } })
   expect(secrets()).toEqual([])
+  at.beforePush = async () => {
+    expect(secrets()).toHaveLength(1)
+  }
+  const open = await protect()
+  expect(await add('late', 'https://10.1.2.5')).toMatchObject({ status: 422, body: { code: 'git-refused' } })
+  await open()
+  expect(secrets()).toEqual([])
+  await expect
+    .poll(() => record('/clusters'))
+    .toMatchObject({ actor: 'ada-key', result: 'failed', code: 'git-refused', detail: 'cluster late' })
   const certificates = kubeconfig('https://10.1.2.3:6443', { 'client-certificate-data': 'eA==', 'client-key-data': 'eA==' })
   const refused = await at.windlass(`gitops cluster add prod --context Staging/EU --kubeconfig ${certificates}`)
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('no token') })
@@ -257,6 +278,13 @@ test('a cluster is refused with its reason, and its credentials do not stay if i
 
 test('a runtime leaves the repository: its own applications go first, its files in one commit, and all else stays (O078)', async () => {
   const { objects } = at.scene.kube
+  // Without the commit the applications are gone, so the audit log has the call.
+  const open = await protect()
+  expect(await at.call('DELETE', '/shared-configuration')).toMatchObject({ status: 422, body: { code: 'git-refused' } })
+  await open()
+  await expect
+    .poll(() => record('/shared-configuration'))
+    .toMatchObject({ actor: 'ada-key', action: expect.stringMatching(/^DELETE /), result: 'failed', code: 'git-refused' })
   const application = (name: string, labels: Record<string, string>, finalizers: string[] = []): void => {
     const metadata = { name, namespace: 'prod-runtime', labels, finalizers }
     objects.set(`applications/${name}`, { apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', metadata, spec: {} })

@@ -20,6 +20,9 @@ const OF_CHART = 'deployment,statefulset,service,serviceaccount,role,rolebinding
 
 export type RuntimeName = 'prod' | 'staging'
 
+/** For what Argo CD or the reports of a runtime bring. */
+export const PATIENCE = { timeout: 120_000, interval: 200 }
+
 export interface RepositoryScene extends AsyncDisposable {
   readonly cluster: Cluster
   readonly argo: SharedArgoCd
@@ -58,6 +61,10 @@ export interface RepositoryScene extends AsyncDisposable {
   until(runtime: RuntimeName, name: string, isDone: (app: Live) => boolean): Promise<Live>
   /** Returns those of these ConfigMaps that are in a namespace. */
   configMaps(kube: Pick<Cluster['kube'], 'list'>, namespace: string, ...among: string[]): Promise<string[]>
+  /** Returns the ConfigMaps of these names in both namespaces of the test cluster and in the second cluster. */
+  arrived(...among: string[]): Promise<Record<RuntimeName | 'eu', string[]>>
+  /** Lists the applications in the namespace of `prod`. */
+  applications(): Promise<string[]>
 }
 
 export async function openRepositoryScene(): Promise<RepositoryScene> {
@@ -150,15 +157,23 @@ export async function openRepositoryScene(): Promise<RepositoryScene> {
       return void (await mira.api(found === undefined ? 'POST' : 'PUT', contents, body))
     },
     until: (runtime, name, isDone) => untilApplication({ cluster, argo, namespace: namespaces[runtime] }, name, isDone),
-    async configMaps(kube, namespace, ...among) {
-      const all = await kube.list({ kind: 'ConfigMap', namespace, content: 'metadata' })
-      return all
-        .map(({ metadata }) => metadata.name)
-        .filter((name) => among.includes(name))
-        .toSorted()
-    },
+    configMaps,
+    arrived: async (...among) => ({
+      prod: await configMaps(cluster.kube, namespaces.prod, ...among),
+      staging: await configMaps(cluster.kube, namespaces.staging, ...among),
+      eu: await configMaps(second.kube, namespaces.prod, ...among),
+    }),
+    applications: () => cluster.names({ kind: 'Application', namespace: namespaces.prod }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+const configMaps: RepositoryScene['configMaps'] = async (kube, namespace, ...among) => {
+  const all = await kube.list({ kind: 'ConfigMap', namespace, content: 'metadata' })
+  return all
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => among.includes(name))
+    .toSorted()
 }
 
 /** Returns the Secret with which Argo CD reads the repositories of a forge. */

@@ -428,21 +428,27 @@ test('without a tunnel the router has pods of its own, and Ingress or HTTPRoute 
     rules: [{ backendRefs: [{ name: 'internal-router' }] }],
   })
   expect(one(routed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://gitops.example.com' } })
-  // The hook asks the host, unless the values say otherwise.
+  // The hook tells the server the URL, and asks the host, unless the values say otherwise.
   const asked = (objects: Rendered[]): unknown[] => {
     const hook = env(pod(objects, 'Job', 'validate-values'))
-    return [hook['WINDLASS_GITOPS_HOOK_ACCESS'], hook['WINDLASS_GITOPS_HOOK_URL']]
+    return ['ACCESS', 'URL', 'SKIP_VALIDATION'].map((name) => hook[`WINDLASS_GITOPS_HOOK_${name}`])
   }
   const byRoute = (values: object): object =>
     runtime({ ingress: { enabled: false }, httpRoute: { enabled: true, parentRefs, hostnames, ...values } })
-  expect(asked(await render('ingress', byRoute({})))).toEqual(['httproute', 'https://gitops.example.com'])
-  expect(asked(await render('ingress', byRoute({ skipValidation: true })))).toEqual([undefined, undefined])
+  expect(asked(await render('ingress', byRoute({})))).toEqual(['httproute', 'https://gitops.example.com', undefined])
+  for (const values of [byRoute({ skipValidation: true }), { ...byRoute({}), installer: { skipValidation: true } }])
+    expect(asked(await render('ingress', values))).toEqual(['httproute', 'https://gitops.example.com', 'true'])
   const meshed = await render(
     'tunnel',
     { 'tunnel-client': { enabled: false } },
     runtime({ ingressUrl: 'https://mesh.example.com/' }),
   )
   expect(one(meshed, 'ConfigMap')).toMatchObject({ data: { ingressHost: 'https://mesh.example.com' } })
+  const byUrl = [
+    { 'tunnel-client': { enabled: false } },
+    runtime({ ingress: { enabled: false }, ingressUrl: 'https://mesh.example.com/' }),
+  ]
+  expect(asked(await render('ingress', ...byUrl))).toEqual(['url', 'https://mesh.example.com', undefined])
 })
 
 test('the hook before a removal needs nothing of the release, whose installation may have been refused', async () => {
@@ -478,7 +484,7 @@ const Rules = z.array(
   z.looseObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
 )
 
-test.each(['tunnel', 'ingress'] as const)(
+test.each(['tunnel', 'ingress', 'hosted'] as const)(
   'the command checks the permissions of all objects of %s.yaml before an installation',
   async (name) => {
     const values = valuesOf(name)

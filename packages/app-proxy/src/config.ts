@@ -5,7 +5,7 @@ import { LogLevel, Port, ProbePort } from '@windlass/kit/settings'
 import { accessOf, openKube } from '@windlass/kube'
 import { GitopsRuntimeName, HttpUrl, Id, MAX_CLUSTER_CHUNK } from '@windlass/protocol'
 import { z } from 'zod'
-import type { AppProxyOptions } from './app-proxy.ts'
+import type { AppProxyOptions } from './options.ts'
 import { PATH_PREFIX } from './http/route.ts'
 
 /** As long as the router of the runtime. Milliseconds. */

@@ -1,2 +1,3 @@
-export { startAppProxy, type AppProxy, type AppProxyOptions } from './app-proxy.ts'
+export { startAppProxy, type AppProxy } from './app-proxy.ts'
 export { AppProxyConfig, readAppProxyConfig, toAppProxyOptions } from './config.ts'
+export type { AppProxyOptions } from './options.ts'

@@ -270,3 +270,31 @@ test('bodies are limited and strict, and an unknown path names nothing', async (
     expect(await put({ ...INTEGRATION, url })).toMatchObject({ status: 400, body: { code: 'request-invalid' } })
   for (const name of ['Default', 'a--', 'x'.repeat(41), '..%2fx']) expect((await put(INTEGRATION, name)).status).toBe(400)
 })
+
+test('changes of workflows have places of their own: too many at once are refused before their bodies are read, and commits are not', async () => {
+  await using parts = await openParts()
+  const { scene, server } = parts
+  const token = server.adminToken
+  const routes = ['/workflow-templates/a/submit', '/workflows', '/namespaces/prod-runtime/workflows/a/resubmit'].map(
+    (path) => ['POST', path] as const,
+  )
+  const ends = ['retry', 'stop', 'terminate'].map((end) => ['POST', `/workflows/a/${end}`] as const)
+  const changes = [...routes, ...ends, ['DELETE', '/workflows/a'] as const]
+  /** Calls whose bodies do not come. */
+  const held = Array.from({ length: 37 }, (_, number) => {
+    const [method, path] = changes[number % changes.length] ?? ['POST', '']
+    const headers = { authorization: token, 'content-type': 'application/json', 'content-length': '10' }
+    const request = http.request(`${scene.proxy.url}/app-proxy/api${path}`, { method, headers, agent: false })
+    request.on('error', () => undefined).flushHeaders()
+    return request
+  })
+  const [response] = (await Promise.race(held.map((request) => once(request, 'response')))) as [http.IncomingMessage]
+  expect(JSON.parse(Buffer.concat((await response.toArray()) as Buffer[]).toString())).toMatchObject({
+    code: 'rate-limited',
+    detail: '36 changes of workflows are in progress.',
+  })
+  expect(await scene.call('POST', '/git-integrations/none/commits', { token, body: COMMIT })).toMatchObject({ status: 404 })
+  for (const request of held) request.destroy()
+  const stop = async (): Promise<string> => (await scene.call('POST', '/workflows/a/stop', { token })).body.code
+  await expect.poll(stop).toBe('not-supported')
+})

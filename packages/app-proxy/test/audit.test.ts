@@ -1,4 +1,6 @@
 /** Calls at an app-proxy in the audit log of its server, whatever becomes of either side. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { AuditRecord } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { openHttpScene } from '../../server/test/support/http-scene.ts'
@@ -78,8 +80,26 @@ test('each change has one record with its caller and its commit, also after a cr
   await expect.poll(async () => (await records()).length).toBe(4)
   // The process ends before it knows that its report has arrived, and the next one repeats it.
   expect(scene.waitingEnds()).toHaveLength(1)
+  // A caller leaves while the forge answers its push, which has its effect.
+  const left = new AbortController()
+  forge.after = async ({ path: called }) => {
+    if (!called.endsWith('/git-receive-pack')) return
+    left.abort()
+    await expect.poll(scene.waitingEnds).toHaveLength(2)
+  }
+  const body = JSON.stringify({ repo: REPO, branch: 'main', message: 'x', files: [{ path: 'a.yaml', content: 'a: 5\n' }] })
+  const headers = { authorization: dan, 'content-type': 'application/json' }
+  const leaving = { method: 'POST', headers, body, signal: left.signal }
+  await expect(fetch(`${scene.proxy.url}/app-proxy/api${path}/commits`, leaving)).rejects.toThrow()
+  await expect.poll(scene.waitingEnds).toHaveLength(2)
+  const folder = join(scene.workFolder, 'windlass-call-ends-prod')
+  const ends = scene.waitingEnds().map((name): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+  expect(ends).toContainEqual({ result: 'failed', code: 'unavailable', hasEffect: true })
   lost = undefined
   await scene.restart()
   await expect.poll(scene.waitingEnds).toEqual([])
-  expect((await records()).map(({ detail }) => detail).slice(3)).toEqual([expect.stringContaining(second.revision)])
+  expect((await records()).slice(3)).toMatchObject([
+    { result: 'done', detail: expect.stringContaining(second.revision) },
+    { result: 'failed', code: 'unavailable' },
+  ])
 })

@@ -45,16 +45,16 @@ export function appProxyCalls(client: Client): AppProxyCalls {
   return bindCalls(client, APP_PROXY_ROUTES, tolerant)
 }
 
-export const RUNTIME_CALL_ROUTES = {
+export const CALL_END_ROUTES = {
   /** Reports how a call that was announced has ended. The first report counts. */
   end: route('POST', '/v1/gitops-calls/{id}/end', { params: z.object({ id: Id }), body: GitopsCallEnd, answer: 'nothing' }),
 }
 
-export type RuntimeCallCalls = Calls<typeof RUNTIME_CALL_ROUTES>
+export type CallEndCalls = Calls<typeof CALL_END_ROUTES>
 
 /** Returns the calls of the runtime whose token the client has. */
-export function runtimeCallCalls(client: Client): RuntimeCallCalls {
-  return bindCalls(client, RUNTIME_CALL_ROUTES, tolerant)
+export function callEndCalls(client: Client): CallEndCalls {
+  return bindCalls(client, CALL_END_ROUTES, tolerant)
 }
 
 export const ERRAND_ROUTES = {

@@ -11,7 +11,7 @@ import { allRoutes } from '../../server/src/http/routes.ts'
 import { openAuthenticator } from '../../server/src/identity/authenticate.ts'
 import { startServer, type RunningServer } from '../../server/src/index.ts'
 import { AGENT_ROUTES } from './agent.ts'
-import { APP_PROXY_ROUTES, ERRAND_ROUTES, RUNTIME_CALL_ROUTES, STATUS_ROUTES } from './app-proxy.ts'
+import { APP_PROXY_ROUTES, ERRAND_ROUTES, CALL_END_ROUTES, STATUS_ROUTES } from './app-proxy.ts'
 import { ENGINE_ROUTES } from './engine.ts'
 import { GITLAB_ROUTES } from './gitlab.ts'
 import { openClient, ROUTES, type Route } from './index.ts'
@@ -39,7 +39,7 @@ const routes: Route[] = [
   GITLAB_ROUTES,
   MONITOR_ROUTES,
   REPORTER_ROUTES,
-  RUNTIME_CALL_ROUTES,
+  CALL_END_ROUTES,
   STATUS_ROUTES,
 ].flatMap((group) => Object.values<Route>(group))
 const dataDir = mkdtempSync(join(tmpdir(), 'windlass-client-'))

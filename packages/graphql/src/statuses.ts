@@ -10,7 +10,7 @@ const WORDS = {
   workflowPhase: ['Error', 'Failed', 'Pending', 'Running', 'Succeeded', 'Unknown'],
 } as const
 
-export type StatusKind = keyof typeof WORDS
+type StatusKind = keyof typeof WORDS
 
 /** `OutOfSync`, `out-of-sync` and `OUT_OF_SYNC` are the same word. */
 const plain = (word: string): string => word.replaceAll(/[^A-Za-z]/g, '').toLowerCase()

@@ -48,9 +48,12 @@ WINDLASS_GITOPS_HOOK_HOSTED: 'true'
 {{- $way := get (dict "ingress" .Values.global.runtime.ingress "httproute" .Values.global.runtime.httpRoute) $access }}
 {{- if eq $access "tunnel" }}
 WINDLASS_GITOPS_HOOK_TUNNEL: 'true'
-{{- else if and $way (not (or $way.skipValidation .Values.installer.skipValidation)) }}
+{{- else }}
 WINDLASS_GITOPS_HOOK_URL: {{ include "gitops.url" . | quote }}
 WINDLASS_GITOPS_HOOK_ACCESS: {{ $access }}
+{{- if and $way (or $way.skipValidation .Values.installer.skipValidation) }}
+WINDLASS_GITOPS_HOOK_SKIP_VALIDATION: 'true'
+{{- end }}
 {{- end }}
 {{- if .Values.installer.recover }}
 WINDLASS_GITOPS_HOOK_RECOVER: 'true'

@@ -9,6 +9,7 @@ import { noteSubject } from '../audit/call.ts'
 import {
   ApplicationManifest,
   isBusy,
+  revisionsOf,
   toRuntimeApplication,
   toRuntimeApplicationDetails,
   type ApplicationManifest as Manifest,
@@ -26,6 +27,8 @@ const FINALIZERS = {
 const MAX_TRIES = 10
 /** Time for a comparison. Milliseconds. */
 const REFRESH_MS = 60_000
+/** How often `untilCompared` looks: nobody waits for it, so it needs no watch. Milliseconds. */
+const LOOK_MS = 1_000
 
 /** What an operation needs of a call. */
 export interface ApplicationCall {
@@ -50,6 +53,10 @@ export interface Applications {
   refresh(call: ApplicationCall, name: string, input: { readonly hard: boolean }): Promise<RuntimeApplicationDetails>
   /** Asks for a comparison without waiting for it. Returns false if the application does not exist. */
   askRefresh(name: string): Promise<boolean>
+  /**
+   * Waits until no comparison is asked for, and returns the revisions that were compared last. Throws `not-found`, and `argo-cd-unreachable` after a minute.
+   */
+  untilCompared(name: string, signal: AbortSignal): Promise<readonly string[]>
   /** Deletes the application. The controller deletes its objects, unless they are to stay. Throws `not-found`. */
   remove(name: string, cascade: (typeof CASCADES)[number]): Promise<RuntimeApplicationDetails>
 }
@@ -104,10 +111,7 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
       if (isDone(app)) return app
     }
     signal.throwIfAborted()
-    throw fault('argo-cd-unreachable', {
-      message: `Argo CD has not compared the application "${name}" within ${REFRESH_MS / 1000} s.`,
-      hint: 'Check that the application controller runs, and that it watches the namespace of the runtime.',
-    })
+    throw notCompared(name)
   }
 
   return {
@@ -138,8 +142,7 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
     },
     async refresh({ signal }, name, { hard }) {
       await change(name, () => ({ metadata: { annotations: { [REFRESH]: hard ? 'hard' : 'normal' } } }))
-      const isDone = ({ metadata }: Manifest): boolean => metadata.annotations?.[REFRESH] === undefined
-      return toRuntimeApplicationDetails(await until(name, isDone, signal))
+      return toRuntimeApplicationDetails(await until(name, isCompared, signal))
     },
     async askRefresh(name) {
       try {
@@ -149,6 +152,13 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
         if (isFault(error, 'not-found')) return false
         throw error
       }
+    },
+    async untilCompared(name, signal) {
+      for (const last = clock.now() + REFRESH_MS; clock.now() < last; await clock.sleep(LOOK_MS, signal)) {
+        const app = await load(name)
+        if (isCompared(app)) return revisionsOf(app.status?.sync ?? {})
+      }
+      throw notCompared(name)
     },
     async remove(name, cascade) {
       const app = await change(name, ({ metadata }) => {
@@ -164,6 +174,18 @@ export function openApplications({ kube, namespace, clock }: ApplicationsOptions
 
 function parse(object: KubeObject): Manifest {
   return ApplicationManifest.parse(object)
+}
+
+/** False while a comparison is asked for. */
+function isCompared({ metadata }: Manifest): boolean {
+  return metadata.annotations?.[REFRESH] === undefined
+}
+
+function notCompared(name: string): Error {
+  return fault('argo-cd-unreachable', {
+    message: `Argo CD has not compared the application "${name}" within ${REFRESH_MS / 1000} s.`,
+    hint: 'Check that the application controller runs, and that it watches the namespace of the runtime.',
+  })
 }
 
 function notFound(name: string): Error {

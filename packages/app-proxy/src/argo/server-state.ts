@@ -31,7 +31,7 @@ export async function readArgoState(argo: ArgoServer | undefined, signal: AbortS
     return { state: 'unknown', message, token: unknown(message) }
   }
   const { url } = argo.server
-  const token = readToken(argo.tokenFile)
+  const token = findToken(argo.tokenFile)
   if (token === undefined) {
     const message = `The file with the token of Argo CD cannot be read: ${argo.tokenFile}.`
     return { state: 'not-authorized', message, token: failed(message, RENEW) }
@@ -85,7 +85,7 @@ const CONNECTIONS: Readonly<Record<string, ConnectionState>> = { Successful: 'su
 
 /** Returns the clusters that the token may see; none if the server does not answer, or if the token may not read clusters. */
 export async function readArgoClusters(argo: ArgoServer | undefined, signal: AbortSignal): Promise<readonly ClusterState[]> {
-  const token = argo === undefined ? undefined : readToken(argo.tokenFile)
+  const token = argo === undefined ? undefined : findToken(argo.tokenFile)
   if (argo === undefined || token === undefined) return []
   const answer = await get({ argo, token, path: '/api/v1/clusters', signal })
   const { items } = ('problem' in answer ? undefined : Clusters.safeParse(answer.body).data) ?? {}
@@ -130,7 +130,7 @@ async function get({ argo: { server }, token, path, signal }: Question): Promise
 }
 
 /** The file is read for each call, so that a replaced token needs no restart. */
-function readToken(file: string): string | undefined {
+function findToken(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {

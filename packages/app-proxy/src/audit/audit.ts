@@ -18,7 +18,7 @@ const REFUSALS = ['unauthenticated', 'forbidden', 'scope-missing'] as const
 export type AuditedCall = Pick<GitopsCallStart, 'right' | 'action' | 'path' | 'requestId' | 'client'>
 
 export interface Audit {
-  /** Runs a call between its announcement and its end. Throws `control-plane-unreachable` before the call, and what the call throws. */
+  /** Runs a call between its announcement and its end. Throws `control-plane-unreachable` and `rate-limited` before the call, and what the call throws. */
   run<T>(key: string, call: AuditedCall, work: () => Promise<T>): Promise<T>
   /** Lets the control plane record that a caller did not have the right. */
   refused(key: string, call: AuditedCall): Promise<void>
@@ -58,6 +58,9 @@ export function openAudit({ client, runtime, runtimeToken, access, ends, clock, 
     } catch (error) {
       if (isFault(error, ...REFUSALS)) throw error
       if (isFault(error, 'runtime-token-invalid')) throw fault('control-plane-refused', { message: error.message }, error)
+      // It was not announced.
+      if (isFault(error, 'rate-limited'))
+        throw fault('rate-limited', { ...error.details, message: `Nothing was changed. ${error.message}` }, error)
       if (isFault(error, 'not-found', 'not-supported')) {
         if (!isOld) log.warn('the server is of an earlier version: its audit log does not have the calls at this app-proxy')
         isOld = true
@@ -100,11 +103,12 @@ export function openAudit({ client, runtime, runtimeToken, access, ends, clock, 
 const INVALID: ReadonlySet<number> = new Set([400, 413, 422])
 
 function endOf(noted: NotedCall, error?: unknown): GitopsCallEnd {
-  const detail = detailOf(noted)
+  const hasEffect = noted.commits.length > 0 || noted.hasEffect === true
   const isInvalid = isFault(error) && INVALID.has(error.status)
-  const isUnchanged = noted.commits.length === 0 && noted.hasEffect !== true && (noted.isDryRun === true || isInvalid)
-  if (isUnchanged) return { result: 'nothing' }
+  if (!hasEffect && (noted.isDryRun === true || isInvalid)) return { result: 'nothing' }
+  const detail = detailOf(noted)
   if (error === undefined) return { result: 'done', ...defined({ detail }) }
-  if (isFault(error)) return { result: error.status === 403 ? 'denied' : 'failed', code: error.code, ...defined({ detail }) }
-  return { result: 'failed', code: isAbort(error) ? 'unavailable' : 'internal', ...defined({ detail }) }
+  const facts: Pick<GitopsCallEnd, 'detail' | 'hasEffect'> = { ...defined({ detail }), ...(hasEffect && { hasEffect }) }
+  if (isFault(error)) return { result: error.status === 403 ? 'denied' : 'failed', code: error.code, ...facts }
+  return { result: 'failed', code: isAbort(error) ? 'unavailable' : 'internal', ...facts }
 }

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { runtimeCallCalls } from '@windlass/client/app-proxy'
+import { callEndCalls } from '@windlass/client/app-proxy'
 import { backoffMs, fault, isFault, isId, writePrivateFile, type Clock, type Logger } from '@windlass/kit'
 import { parseJson } from '@windlass/kit/json'
 import { GitopsCallEnd, type Client } from '@windlass/protocol'
@@ -45,7 +45,7 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
   /** Returns true once the control plane has the end, or will never take it. */
   async function send(id: string, end: GitopsCallEnd): Promise<boolean> {
     try {
-      await runtimeCallCalls(client.withToken(runtimeToken())).end(id, end, { timeoutMs: REPORT_MS, signal: closing.signal })
+      await callEndCalls(client.withToken(runtimeToken())).end(id, end, { timeoutMs: REPORT_MS, signal: closing.signal })
       return true
     } catch (error) {
       if (isFault(error, 'not-found', 'not-supported', 'request-invalid')) {

@@ -8,7 +8,7 @@ export interface NotedCall {
   subject?: string
   /** True for a call that only shows what it would change. */
   isDryRun?: boolean
-  /** True once something outside of Git has changed. */
+  /** True once something has changed that no commit names, or may have. */
   hasEffect?: boolean
   readonly commits: string[]
 }
@@ -32,7 +32,7 @@ export function noteDryRun(): void {
   if (call !== undefined) call.isDryRun = true
 }
 
-/** Says that the call changes something outside of Git, so that it has a record however it ends. */
+/** Says that the call changes something that no commit names, or may have changed it, so that it has a record however it ends. */
 export function noteEffect(): void {
   const call = calls.getStore()
   if (call !== undefined) call.hasEffect = true

@@ -3,6 +3,7 @@
  * commits touch other files, the commit is made again on top of them; otherwise it is a conflict.
  */
 import { fault, isFault, type Fault } from '@windlass/kit'
+import { noteEffect } from '../audit/call.ts'
 import type { GitAccount, GitSettings } from './git-environment.ts'
 import { messageOf, remoteFault } from './git-faults.ts'
 import { openRepository, type GitRepository } from './git.ts'
@@ -251,7 +252,13 @@ interface Push {
  */
 async function push(repository: GitRepository, { branch, tip, commit }: Push): Promise<Fault | undefined> {
   const options = ['--porcelain', '--no-verify', `--force-with-lease=${branch}:${tip}`]
-  const end = await repository.run(['push', ...options, 'origin', `${commit}:${branch}`], { isRemote: true })
+  const end = await repository
+    .run(['push', ...options, 'origin', `${commit}:${branch}`], { isRemote: true })
+    .catch((error: unknown) => {
+      // It was ended, and may have had an effect.
+      noteEffect()
+      throw error
+    })
   if (end.code === 0) return undefined
   const status = /^!\t[^\t]*\t(.*)$/m.exec(end.output.toString('utf8'))?.[1] ?? ''
   // The server locks the branch, so one of two pushes at once fails there.
@@ -261,5 +268,6 @@ async function push(repository: GitRepository, { branch, tip, commit }: Push): P
     throw fault('git-refused', { message: `The Git server does not accept the commit: ${messageOf(`${end.errors}\n${status}`)}` })
   const failure = remoteFault(end.errors)
   if (!isFault(failure, 'forge-unreachable')) throw failure
+  noteEffect()
   return failure
 }

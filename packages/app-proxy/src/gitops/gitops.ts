@@ -57,7 +57,7 @@ export function openGitops({
   const branches = openRepositoryBranches({ repositories, commits })
   // What the folder of the runtime has, what `resources` has, and the chart of the runtime.
   const own = [runtimeApplicationName(place.runtime), IN_CLUSTER, place.runtime]
-  const shared = openSharedRepositories({ controlPlane, branches, committed: () => comparisons.ofNames(own) })
+  const shared = openSharedRepositories({ controlPlane, branches, committed: (revision) => comparisons.ofNames(own, revision) })
   const gitSources = openGitSources({ shared, repositories, place, isNamespaced })
   return {
     configurations: openSharedConfigurations({ shared, controlPlane, place, detach: () => detachRuntime(kube, place) }),

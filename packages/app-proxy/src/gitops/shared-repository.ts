@@ -15,7 +15,7 @@ export interface SharedRepositoriesOptions {
   readonly controlPlane: ControlPlane
   readonly branches: RepositoryBranches
   /** Called after each new commit. */
-  readonly committed: () => Promise<void>
+  readonly committed: (revision: string) => Promise<void>
 }
 
 export function openSharedRepositories({ controlPlane, branches, committed }: SharedRepositoriesOptions): SharedRepositories {
@@ -25,7 +25,7 @@ export function openSharedRepositories({ controlPlane, branches, committed }: Sh
       ...branch,
       async change(plan) {
         const changed = await branch.change(plan)
-        if (changed.commit.isNew) await committed()
+        if (changed.commit.isNew) await committed(changed.commit.revision)
         return changed
       },
     }

@@ -1,10 +1,10 @@
 /** Routes of applications as files in Git sources. */
 import { ApplicationEdit, ApplicationFileQuery, ApplicationName, AppliedQuery, NewApplication } from '@windlass/protocol'
 import { z } from 'zod'
-import type { Slots } from '../commit/slots.ts'
 import type { ApplicationFiles } from '../gitops/application-files.ts'
 import type { AppliedApplications } from '../gitops/applied-applications.ts'
 import { route, type Route } from './route.ts'
+import type { Slots } from './slots.ts'
 
 /** A manifest of the largest size, and what is around it. */
 const MAX_BODY_BYTES = 1_048_576

@@ -4,12 +4,12 @@ import { z } from 'zod'
 import type { Comparisons } from '../argo/comparisons.ts'
 import type { FileChange } from '../commit/commit-files.ts'
 import { foldersOf, isBranchName, problemOfPath } from '../commit/paths.ts'
-import type { Slots } from '../commit/slots.ts'
 import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeSession } from '../forge/session.ts'
 import type { GitToken } from '../store/git-tokens.ts'
 import { ByName, RepoName } from './fields.ts'
 import { route, type Call, type Route } from './route.ts'
+import type { Slots } from './slots.ts'
 
 const MAX_CHANGES = 100
 const MAX_CONTENT_BYTES = 5_242_880
@@ -82,7 +82,8 @@ export function commitRoutes({ open, commits, comparisons, slots }: CommitParts)
         const forge = await open(call)
         const commit = await commits.commit({ ...forge, confirm, signal }, { repo, branch, message, changes, base })
         const { integration, browser } = forge.session
-        if (commit.isNew) await comparisons.ofRepository(integration.url.replace(/\/+$/, '') + browser.clonePath(repo))
+        const url = integration.url.replace(/\/+$/, '') + browser.clonePath(repo)
+        if (commit.isNew) await comparisons.ofRepository(url, commit.revision)
         return commit
       },
     }),

@@ -1,8 +1,8 @@
 /** Routes of delivery pipelines in Git sources. */
 import { NewDeliveryPipeline } from '@windlass/protocol'
-import type { Slots } from '../commit/slots.ts'
 import type { DeliveryPipelines } from '../gitops/delivery-pipelines.ts'
 import { route, type Route } from './route.ts'
+import type { Slots } from './slots.ts'
 
 export interface DeliveryParts {
   readonly deliveryPipelines: DeliveryPipelines

@@ -10,13 +10,13 @@ import {
   SharedConfigurationInput,
 } from '@windlass/protocol'
 import { z } from 'zod'
-import type { Slots } from '../commit/slots.ts'
 import type { ArgoRolloutsInstallations } from '../gitops/argo-rollouts.ts'
 import type { Clusters } from '../gitops/clusters.ts'
 import type { GitSources } from '../gitops/git-sources.ts'
 import type { RuntimeCharts } from '../gitops/runtime-chart.ts'
 import type { SharedConfigurations } from '../gitops/shared-configuration.ts'
 import { route, type Route } from './route.ts'
+import type { Slots } from './slots.ts'
 
 /** A kubeconfig in base64, or the values of a chart, and what is around them. */
 const MAX_BODY_BYTES = 262_144

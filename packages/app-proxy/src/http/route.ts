@@ -3,7 +3,7 @@ import { fault, type Problem } from '@windlass/kit'
 import type { GitopsRight } from '@windlass/protocol'
 import { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
-import type { Slots } from '../commit/slots.ts'
+import type { Slots } from './slots.ts'
 
 /** Default of the path below which the routes are. Routers and ingress controllers pass it on unchanged. */
 export const PATH_PREFIX = '/app-proxy'

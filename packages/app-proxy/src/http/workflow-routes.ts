@@ -12,18 +12,21 @@ import { z } from 'zod'
 import type { Workflows } from '../workflows/workflows.ts'
 import { withNamespace } from './namespaced.ts'
 import { route, type Route } from './route.ts'
+import type { Slots } from './slots.ts'
 
 export interface WorkflowParts {
   /** Undefined if the runtime does not operate workflows. */
   readonly workflows: Workflows | undefined
   readonly namespace: string
+  /** For each change: its body and the workflow that it reads are as large as an object of Kubernetes. */
+  readonly slots: Slots
 }
 
 /** A workflow with its scripts. Objects of Kubernetes have 1.5 MiB at most. */
 const MAX_WORKFLOW_BYTES = 1_048_576
 const ByName = z.object({ name: WorkflowName })
 
-export function workflowRoutes({ workflows, namespace }: WorkflowParts): Route[] {
+export function workflowRoutes({ workflows, namespace, slots }: WorkflowParts): Route[] {
   /** Throws `not-supported`. */
   const all = (): Workflows => {
     if (workflows !== undefined) return workflows
@@ -32,7 +35,7 @@ export function workflowRoutes({ workflows, namespace }: WorkflowParts): Route[]
       hint: 'Install Argo Workflows beside it, and set `app-proxy.workflows.enabled` of the chart.',
     })
   }
-  const own = [...readingRoutes(all), ...submittingRoutes(all), ...endingRoutes(all)]
+  const own = [...readingRoutes(all), ...submittingRoutes(all, slots), ...endingRoutes(all, slots)]
   return [...own, ...own.map((one) => withNamespace(one, { namespace, objects: 'workflows', owner: 'Argo Workflows' }))]
 }
 
@@ -57,12 +60,13 @@ function readingRoutes(all: () => Workflows): Route[] {
   ]
 }
 
-function submittingRoutes(all: () => Workflows): Route[] {
+function submittingRoutes(all: () => Workflows, slots: Slots): Route[] {
   return [
     // What it runs has any account of the namespace, so it needs more than a template that others have reviewed.
     route('POST', '/workflows', {
       right: 'manage-gitops',
       isWrite: true,
+      slots,
       body: WorkflowSubmission,
       maxBodyBytes: MAX_WORKFLOW_BYTES,
       handle: (call) => all().create(call, call.body),
@@ -70,6 +74,7 @@ function submittingRoutes(all: () => Workflows): Route[] {
     route('POST', '/workflow-templates/{name}/submit', {
       right: 'change-gitops',
       isWrite: true,
+      slots,
       params: ByName,
       body: WorkflowInput,
       maxBodyBytes: MAX_WORKFLOW_BYTES,
@@ -78,6 +83,7 @@ function submittingRoutes(all: () => Workflows): Route[] {
     route('POST', '/workflows/{name}/resubmit', {
       right: 'change-gitops',
       isWrite: true,
+      slots,
       params: ByName,
       body: WorkflowInput,
       maxBodyBytes: MAX_WORKFLOW_BYTES,
@@ -86,29 +92,33 @@ function submittingRoutes(all: () => Workflows): Route[] {
     route('POST', '/workflows/{name}/retry', {
       right: 'change-gitops',
       isWrite: true,
+      slots,
       params: ByName,
       handle: (call) => all().retry(call, call.params.name),
     }),
   ]
 }
 
-function endingRoutes(all: () => Workflows): Route[] {
+function endingRoutes(all: () => Workflows, slots: Slots): Route[] {
   return [
     route('POST', '/workflows/{name}/stop', {
       right: 'change-gitops',
       isWrite: true,
+      slots,
       params: ByName,
       handle: (call) => all().stop(call, call.params.name),
     }),
     route('POST', '/workflows/{name}/terminate', {
       right: 'change-gitops',
       isWrite: true,
+      slots,
       params: ByName,
       handle: (call) => all().terminate(call, call.params.name),
     }),
     route('DELETE', '/workflows/{name}', {
       right: 'change-gitops',
       isWrite: true,
+      slots,
       params: ByName,
       query: WorkflowRemoval,
       async handle({ params, query }) {

@@ -171,13 +171,13 @@ async function carry(options: ErrandOptions, work: ErrandWork, signal: AbortSign
     case 'promote': {
       const result = await promote(options, work, signal)
       // Also after a commit of an earlier call, whose process may have ended before it asked.
-      if (result.pull === undefined) await options.comparisons.ofRepository(work.target.repo)
+      if (result.pull === undefined) await options.comparisons.ofRepository(work.target.repo, result.revision)
       return result
     }
     case 'pull': {
       const { session, repo } = await options.forges.open(work.repo, signal)
       const { state, revision } = await readPull(session, repo, work.number)
-      if (state === 'merged') await options.comparisons.ofRepository(work.repo)
+      if (state === 'merged') await options.comparisons.ofRepository(work.repo, revision)
       return { kind: 'pull', state, ...defined({ revision }) }
     }
     case 'contains':

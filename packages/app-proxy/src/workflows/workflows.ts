@@ -13,7 +13,7 @@ import type {
   WorkflowLogQuery,
   WorkflowSubmission,
 } from '@windlass/protocol'
-import { noteSubject } from '../audit/call.ts'
+import { noteEffect, noteSubject } from '../audit/call.ts'
 import { fromManifest, fromTemplate, labelOf, resubmissionOf, retryOf, shutdownPatch } from './changes.ts'
 import { readPodLogs } from './logs.ts'
 import { LABELS, readWorkflow, toRuntimeWorkflow, toSummary, type Workflow } from './manifest.ts'
@@ -156,8 +156,11 @@ export function openWorkflows({ kube, namespace, clock }: WorkflowsOptions): Wor
     retry: ({ caller }, name) =>
       change(name, async (workflow) => {
         const { patch, removed } = await retryOf(workflow, caller.userName, new Date(clock.now()))
-        for (const pod of await podsOf(name))
-          if (removed.has(pod.node)) await kube.delete({ kind: 'Pod', namespace, name: pod.name })
+        for (const pod of await podsOf(name)) {
+          if (!removed.has(pod.node)) continue
+          noteEffect()
+          await kube.delete({ kind: 'Pod', namespace, name: pod.name })
+        }
         return patch
       }),
     stop: end('Stop'),

@@ -95,7 +95,7 @@ test('a name that cannot be a part of a host is refused before anything is calle
     expect(() => requireRuntimeName(name)).toThrow(`"${name ?? ''}" is not the name of a GitOps runtime`)
 })
 
-test('the permissions name each object once, and ingresses only for an Ingress', () => {
+test('the permissions name each object once, ingresses only for an Ingress, and what limits a hosted runtime only for one', () => {
   const rights = neededRights('gitops', { kind: 'tunnel', isHosted: false, operatesWorkflows: true })
   expect(new Set(rights.map((right) => JSON.stringify(right))).size).toBe(rights.length)
   expect(rights.every(({ namespace }) => namespace === 'gitops')).toBe(true)
@@ -107,4 +107,11 @@ test('the permissions name each object once, and ingresses only for an Ingress',
     'patch networking.k8s.io',
     'delete networking.k8s.io',
   ])
+  const limits = ['resourcequotas', 'limitranges', 'appprojects']
+  const limiting = (isHosted: boolean): string[] =>
+    neededRights('gitops', { kind: 'tunnel', isHosted, operatesWorkflows: false })
+      .filter(({ resource }) => limits.includes(resource))
+      .map(({ verb, resource }) => `${verb} ${resource}`)
+  expect(limiting(true)).toEqual(limits.flatMap((resource) => ['create', 'patch', 'delete'].map((verb) => `${verb} ${resource}`)))
+  expect(limiting(false)).toEqual([])
 })

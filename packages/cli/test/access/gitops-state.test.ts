@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import type { KubeObject } from '@windlass/kube'
 import { expect, onTestFinished, test } from 'vitest'
 import { openHttpScene, type HttpScene } from '../../../server/test/support/http-scene.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings, type Settings } from '../../src/config.ts'
 import { readState, removeApplications, removeState } from '../../src/gitops/remove-state.ts'
 import { ensureRuntimeToken, type Registration } from '../../src/gitops/runtime-token.ts'
 import { openTokenStore } from '../../src/gitops/token-secret.ts'
 import { deleteGitopsRuntime } from '../../src/in-cluster/gitops/delete.ts'
+import { registerGitopsRuntime } from '../../src/in-cluster/gitops/register.ts'
 import { openPrinter, type Printer } from '../../src/printer.ts'
 import { openObjectApi, type ObjectApi } from '../fakes/object-api.ts'
 import { Collected } from '../windlass.ts'
@@ -42,21 +43,26 @@ function registration({ admin, server }: HttpScene, { kube }: ObjectApi): Regist
   return { client: admin, store, runtime: 'prod', server: server.url, needsTunnel: true, recover: false }
 }
 
-/** Runs the hook before a removal. Resolves to what it prints. */
-async function runHook({ server }: HttpScene, { kube }: ObjectApi, key: string): Promise<string> {
+/** Settings of the hooks of the chart of `prod`, with an API key. */
+async function hookSettings({ server }: HttpScene, key: string, more: Record<string, string> = {}): Promise<Settings> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-hook-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const file = join(folder, 'key')
   await writeFile(file, key)
-  const settings = readSettings({
+  return readSettings({
     WINDLASS_GITOPS_HOOK_SERVER_URL: server.url,
     WINDLASS_GITOPS_HOOK_RUNTIME: 'prod',
     WINDLASS_GITOPS_HOOK_ACCOUNT_ID: server.app.accountId,
     WINDLASS_GITOPS_HOOK_TOKEN_PATH: file,
     WINDLASS_GITOPS_HOOK_SECRET: 'codefresh-token',
+    ...more,
   })
+}
+
+/** Runs the hook before a removal. Resolves to what it prints. */
+async function runHook(scene: HttpScene, { kube }: ObjectApi, key: string): Promise<string> {
   const { out, text } = collect()
-  await deleteGitopsRuntime(settings, out, kube)
+  await deleteGitopsRuntime(await hookSettings(scene, key), out, kube)
   return text()
 }
 
@@ -86,6 +92,25 @@ test('a token of another installation is a conflict and is not sent; with --reco
       code: 'conflict',
       message: expect.stringContaining(`the GitOps runtime "prod" at ${scene.server.url}`),
     })
+})
+
+test('the hook before an installation tells the server the URL of the runtime, also of one that need not answer yet (O004)', async () => {
+  await using scene = await openHttpScene()
+  await using cluster = await openObjectApi()
+  const register = async (access: string, more: Record<string, string> = {}): Promise<void> => {
+    const url = { WINDLASS_GITOPS_HOOK_URL: `http://127.0.0.1:1/${access}`, WINDLASS_GITOPS_HOOK_ACCESS: access }
+    await registerGitopsRuntime(await hookSettings(scene, scene.adminToken, { ...url, ...more }), collect().out, cluster.kube)
+  }
+  await expect(register('ingress')).rejects.toMatchObject({ message: expect.stringContaining('does not answer') })
+  expect((await scene.admin.gitopsRuntimes.list()).items).toEqual([])
+  await register('httproute', { WINDLASS_GITOPS_HOOK_SKIP_VALIDATION: 'true' })
+  const shown = async (): Promise<unknown> => (await scene.admin.gitopsRuntimes.get('prod')).installation
+  expect(await shown()).toMatchObject({ accessMode: 'INGRESS', ingressUrl: 'http://127.0.0.1:1/httproute' })
+  // What something else leads to is not asked.
+  cluster.objects.clear()
+  await scene.admin.gitopsRuntimes.delete('prod')
+  await register('url')
+  expect(await shown()).toMatchObject({ accessMode: 'INGRESS', ingressUrl: 'http://127.0.0.1:1/url' })
 })
 
 test('a removal keeps the state of another installation, and says so', async () => {

@@ -114,5 +114,7 @@ export const GitopsCallEnd = z.strictObject({
   code: plainText(60).optional(),
   /** What changed: the object, and the commits that were made. */
   detail: plainText(500).optional(),
+  /** True for a call that has changed something before it failed, so that no limit of failures keeps it from the audit log. */
+  hasEffect: z.literal(true).optional(),
 })
 export type GitopsCallEnd = z.infer<typeof GitopsCallEnd>

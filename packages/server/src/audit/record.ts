@@ -77,8 +77,8 @@ const PER_MINUTE = 60
 const MAX_CALLERS = 10_000
 const counts = new WeakMap<App, Map<string, { since: number; count: number }>>()
 
-/** Returns true while the caller has few failures within a minute. */
-function takesFailure(app: App, { caller, address }: AuditedCall): boolean {
+/** Counts a failure. Returns true while the caller has few of them within a minute. */
+export function takesFailure(app: App, { caller, address }: AuditedCall): boolean {
   const of = counts.get(app) ?? new Map<string, { since: number; count: number }>()
   counts.set(app, of)
   const key = caller.id === '' ? address : caller.id

@@ -329,7 +329,7 @@ GET    /v1/gitops-runtimes/{runtime}                                         vie
 PUT    /v1/gitops-runtimes/{runtime}/errors                                  admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}                                         admin       gitops:write
 POST   /v1/gitops-runtimes/{runtime}/access                                  viewer      gitops:read
-POST   /v1/gitops-runtimes/{runtime}/calls                                   viewer      gitops:read
+POST   /v1/gitops-runtimes/{runtime}/calls                                   viewer      -
 GET    /v1/gitops-runtimes/{runtime}/tokens                                  viewer      gitops:read
 POST   /v1/gitops-runtimes/{runtime}/tokens                                  admin       gitops:write
 DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             admin       gitops:write

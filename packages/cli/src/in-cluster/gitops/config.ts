@@ -11,11 +11,13 @@ export const GitopsHookConfig = z.object({
   TOKEN_PATH: z.string().min(1).describe('File with the API key of an admin; may be missing after the installation.'),
   SECRET: z.string().min(1).describe('Name of the Secret with the token of the runtime.'),
   TUNNEL: z.stringbool().default(false).describe('Whether the runtime is reached through a tunnel.'),
-  URL: HttpUrl.optional().describe(
-    'URL of the Ingress or the HTTPRoute, which must answer before the installation; not checked if absent.',
-  ),
+  URL: HttpUrl.optional().describe('URL of the runtime without a tunnel, which the server tells callers.'),
   HOSTED: z.stringbool().default(false).describe('Whether the runtime is in the cluster of the server.'),
-  ACCESS: z.enum(['ingress', 'httproute']).default('ingress').describe('What the URL is the one of.'),
+  ACCESS: z
+    .enum(['ingress', 'httproute', 'url'])
+    .default('ingress')
+    .describe('What the URL is the one of. That of an Ingress or an HTTPRoute must answer before the installation.'),
+  SKIP_VALIDATION: z.stringbool().default(false).describe('Whether the URL need not answer.'),
   ARGO_CD_LABELS: z.string().optional().describe('Labels of the Service of Argo CD; its version is not checked if absent.'),
   ARGO_CD_SERVICE: z
     .string()

@@ -3,6 +3,7 @@
  * the runtime. A valid token is kept.
  */
 import { fault } from '@windlass/kit/faults'
+import type { Kube } from '@windlass/kube'
 import type { Settings } from '../../config.ts'
 import { checkArgoCd, fromPod, type ArgoServer } from '../../gitops/argo-cd.ts'
 import { checkAddress, checkKey, requirePassed } from '../../gitops/checks.ts'
@@ -15,10 +16,13 @@ import { openOwnCluster, retryUnreachable } from '../context.ts'
 import { gitopsHookConfig, type GitopsHookConfig } from './config.ts'
 
 /** Throws `config-invalid` without an API key, or if a check fails, and `conflict` for a name or a Secret that another installation uses. */
-export async function registerGitopsRuntime(settings: Settings, out: Printer): Promise<void> {
+export async function registerGitopsRuntime(
+  settings: Settings,
+  out: Printer,
+  kube: Kube = openOwnCluster(settings),
+): Promise<void> {
   const config = gitopsHookConfig(settings.environment)
   const { RUNTIME: runtime, SERVER_URL: server } = config
-  const kube = openOwnCluster(settings)
   const store = openTokenStore(kube, kube.namespace, config.SECRET)
   const token = readSecretFile(config.TOKEN_PATH)
   if (token === undefined) {
@@ -32,7 +36,7 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
   }
   const client = openRetryingClient({ url: server, token, caFile: settings.caFile })
   const { URL: url, ACCESS: kind } = config
-  const address = { kind, url, isChecked: url !== undefined }
+  const address = { kind, url, isChecked: !config.SKIP_VALIDATION }
   const argo = { namespace: kube.namespace, server: argoServerOf(config), ask: fromPod() }
   const findings = [await checkKey(client), ...(await checkArgoCd(kube, argo)), ...(await checkAddress(address, settings))]
   requirePassed(findings, out)
@@ -44,7 +48,7 @@ export async function registerGitopsRuntime(settings: Settings, out: Printer): P
       server,
       needsTunnel: config.TUNNEL,
       recover: config.RECOVER,
-      place: { namespace: kube.namespace, url: config.TUNNEL ? undefined : config.URL, isHosted: config.HOSTED },
+      place: { namespace: kube.namespace, url: config.TUNNEL ? undefined : url, isHosted: config.HOSTED },
       accountId: config.ACCOUNT_ID,
     }),
   )

@@ -26,7 +26,7 @@ export interface RuntimeFacts {
   readonly hasSharedRepository: boolean
 }
 
-export interface KnownReporter extends Omit<ReporterHealth, 'isSilent'> {
+interface KnownReporter extends Omit<ReporterHealth, 'isSilent'> {
   /** Since when the server knows that there is such a part. */
   readonly knownAt: number
 }

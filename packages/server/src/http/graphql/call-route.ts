@@ -11,7 +11,7 @@ import { auditedCall } from '../audited-call.ts'
 import type { Call, Route } from '../route.ts'
 
 /** The call of the route of GraphQL. */
-export type OuterCall = Call<unknown, unknown, unknown>
+type OuterCall = Call<unknown, unknown, unknown>
 
 interface Given<S extends z.ZodType> {
   readonly params?: Readonly<Record<string, string>>

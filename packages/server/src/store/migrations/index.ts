@@ -67,6 +67,7 @@ import { runtimeFacts } from './087-runtime-facts.ts'
 import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
 import { applicationEntities } from './090-application-entities.ts'
+import { runtimeCallIndex } from './091-runtime-call-index.ts'
 import { reportedObjects } from './093-reported-objects.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
@@ -139,5 +140,6 @@ export const migrations: Record<string, Migration> = {
   '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
   '090-application-entities': applicationEntities,
+  '091-runtime-call-index': runtimeCallIndex,
   '093-reported-objects': reportedObjects,
 }

@@ -1,5 +1,5 @@
 /** The question of an app-proxy for the rights of its caller. */
-import { appProxyCalls, runtimeCallCalls } from '@windlass/client/app-proxy'
+import { appProxyCalls, callEndCalls } from '@windlass/client/app-proxy'
 import { newId, systemClock } from '@windlass/kit'
 import type { AuditRecord, GitopsCallStart } from '@windlass/protocol'
 import { expect, test } from 'vitest'
@@ -34,7 +34,7 @@ test('a caller learns its own rights at a runtime, with the token of that runtim
   await expect(ask(key)).rejects.toMatchObject({ code: 'runtime-token-invalid' })
 })
 
-test('a call at an app-proxy has a record with its end, one that ends late two, and one of another runtime none (O025)', async () => {
+test('a call at an app-proxy has a record with its end or its refusal, one that ends late two, and one of another runtime none (O025)', async () => {
   await using scene = await openHttpScene()
   const { admin, nobody, server, adminToken } = scene
   const { token: runtimeToken } = await admin.gitopsRuntimes.createToken('prod')
@@ -50,7 +50,7 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
       requestId: id,
       ...more,
     })
-  const ends = (token = runtimeToken) => runtimeCallCalls(nobody.withToken(token))
+  const ends = (token = runtimeToken) => callEndCalls(nobody.withToken(token))
   const records = async (): Promise<AuditRecord[]> =>
     (await admin.audit.list({ query: { order: 'oldest', limit: 100, q: '/app-proxy/api/applications' } })).items
   const [denied, ended, lost] = [1, 2, 3].map(() => newId(systemClock.now())) as [string, string, string]
@@ -82,5 +82,16 @@ test('a call at an app-proxy has a record with its end, one that ends late two, 
   expect((await records()).slice(2)).toMatchObject([
     { result: 'failed', code: 'outcome-unknown', requestId: lost, detail: expect.stringContaining('called at') },
     { result: 'done', requestId: lost },
+  ])
+  // Also without the scope, whose lack no other route records.
+  const keys = [
+    await admin.keys.create({ name: 'builder', role: 'admin', scopes: ['build:write'] }),
+    await admin.keys.create({ name: 'looker', role: 'admin', scopes: ['gitops:read'] }),
+  ]
+  for (const { token } of keys)
+    await expect(begin(newId(systemClock.now()), token)).rejects.toMatchObject({ code: 'scope-missing' })
+  expect((await records()).slice(4)).toMatchObject([
+    { actor: 'builder', result: 'denied', code: 'scope-missing' },
+    { actor: 'looker', result: 'denied', code: 'scope-missing' },
   ])
 })

@@ -1,4 +1,4 @@
-/** A limit for calls that need memory, a process and a folder each. */
+/** A limit for calls that need memory each, or also a process and a folder. */
 import { fault } from '@windlass/kit'
 
 export interface Slots {
@@ -6,8 +6,16 @@ export interface Slots {
   enter(): Promise<() => void>
 }
 
-/** `limit`: how many are in progress at once. `waiting`: how many may wait for their turn. */
-export function openSlots({ limit, waiting }: { readonly limit: number; readonly waiting: number }): Slots {
+export interface SlotLimits {
+  /** How many are in progress at once. */
+  readonly limit: number
+  /** How many may wait for their turn. */
+  readonly waiting: number
+  /** What is in progress, such as `commits`. */
+  readonly of: string
+}
+
+export function openSlots({ limit, waiting, of }: SlotLimits): Slots {
   let free = limit
   const queue: (() => void)[] = []
   /** Gives the place to the next one that waits. */
@@ -21,7 +29,7 @@ export function openSlots({ limit, waiting }: { readonly limit: number; readonly
       if (free > 0) free -= 1
       else {
         if (queue.length >= waiting)
-          throw fault('rate-limited', { message: `${limit + waiting} commits are in progress.`, retryAfter: 5 })
+          throw fault('rate-limited', { message: `${limit + waiting} ${of} are in progress.`, retryAfter: 5 })
         const { promise, resolve } = Promise.withResolvers<void>()
         queue.push(resolve)
         await promise

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openSlots } from './slots.ts'
 
 test('at most the limit is in progress, those that wait come in their order, and more are refused', async () => {
-  const slots = openSlots({ limit: 1, waiting: 2 })
+  const slots = openSlots({ limit: 1, waiting: 2, of: 'commits' })
   const order: string[] = []
   const leaveFirst = await slots.enter()
   const enter = async (name: string): Promise<() => void> => {
@@ -11,7 +11,7 @@ test('at most the limit is in progress, those that wait come in their order, and
     return leave
   }
   const [second, third] = [enter('second'), enter('third')]
-  await expect(slots.enter()).rejects.toMatchObject({ code: 'rate-limited' })
+  await expect(slots.enter()).rejects.toMatchObject({ code: 'rate-limited', message: '3 commits are in progress.' })
   expect(order).toEqual([])
   leaveFirst()
   leaveFirst()
