@@ -8,9 +8,9 @@ import { runProgram } from './process.ts'
 const POD = 'argocd'
 /** Definitions whose schemas tests need. They are of the whole cluster: the last one who uses them removes them. */
 const DEFINED = ['application', 'appproject', 'rollout']
-/** Definitions without which the controller of Argo Rollouts does not start. Their schemas have megabytes, and no test uses them. */
-const UNUSED = ['AnalysisRun', 'AnalysisTemplate', 'ClusterAnalysisTemplate', 'Experiment']
-const DEFINITIONS = [...DEFINED, ...UNUSED].map((kind) => `${kind.toLowerCase()}s.argoproj.io`)
+/** Definitions without schemas: those without which the controller of Argo Rollouts does not start, which have megabytes and no test uses, and those of Argo Events. */
+const BARE = ['AnalysisRun', 'AnalysisTemplate', 'ClusterAnalysisTemplate', 'Experiment', 'EventSource', 'Sensor']
+const DEFINITIONS = [...DEFINED, ...BARE].map((kind) => `${kind.toLowerCase()}s.argoproj.io`)
 const API_PORT = 8080
 /** Its API server is below a path, as behind an ingress that other services share. */
 const ROOT_PATH = '/argo-cd'
@@ -57,7 +57,7 @@ export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Pro
   const files = DEFINED.flatMap((name) => ['--filename', `${folder}/crds/${name}-crd.yaml`])
   // As the documentation of Argo CD says: the definitions are too large for the annotation of a client-side apply.
   await cluster.kubectl('apply', '--server-side', '--force-conflicts', ...files)
-  await cluster.apply(...UNUSED.map(toDefinition))
+  await cluster.apply(...BARE.map(toDefinition))
   opening.defer(async () => {
     await cluster.kubectl('delete', 'customresourcedefinitions', ...DEFINITIONS, '--ignore-not-found', '--timeout=60s')
   })

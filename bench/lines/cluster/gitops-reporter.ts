@@ -6,7 +6,7 @@ import type { Application } from '@windlass/protocol'
 import { eventually } from '../../../e2e/support/eventually.ts'
 import { startService } from '../../../e2e/support/process.ts'
 import { WINDLASS } from '../../../e2e/support/programs.ts'
-import { stopServingApplications } from '../../../packages/reporter/test/support/application-crd.ts'
+import { stopServingReportedKinds } from '../../../packages/reporter/test/support/argo-crds.ts'
 import { openReporterScene, type ReporterScene } from '../../../packages/reporter/test/support/reporter-scene.ts'
 import { single, type Line, type Row } from '../../row.ts'
 import { requireCluster } from '../../stack/cluster.ts'
@@ -60,7 +60,7 @@ async function measure(): Promise<Row[]> {
   } finally {
     await service.stop()
     await scene.cluster.clear({ kind: 'Application', namespace: scene.namespace })
-    await stopServingApplications(scene.cluster)
+    await stopServingReportedKinds(scene.cluster)
   }
 }
 

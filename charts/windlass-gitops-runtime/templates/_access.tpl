@@ -64,8 +64,12 @@
 {{- range ternary (index .Values "internal-router").webhookNamespaces list (or $runtime.singleNamespace $runtime.codefreshHosted) -}}
 {{- if ne . $.Release.Namespace }}{{ fail (printf "internal-router.webhookNamespaces has %s, but global.runtime.%s limits the runtime to %s: remove one of them" . (ternary "codefreshHosted" "singleNamespace" $runtime.codefreshHosted) $.Release.Namespace) }}{{ end -}}
 {{- end -}}
-{{- range ternary (default list (index .Values "event-reporters" "runtime-event-reporter" "namespaces")) list (or $runtime.singleNamespace $runtime.codefreshHosted) -}}
-{{- if ne . $.Release.Namespace }}{{ fail (printf "event-reporters.runtime-event-reporter.namespaces has %s, but global.runtime.%s limits the runtime to %s: remove one of them" . (ternary "codefreshHosted" "singleNamespace" $runtime.codefreshHosted) $.Release.Namespace) }}{{ end -}}
+{{- if or $runtime.singleNamespace $runtime.codefreshHosted -}}
+{{- range $key := list "namespaces" "objectNamespaces" -}}
+{{- range default list (index $.Values "event-reporters" "runtime-event-reporter" $key) -}}
+{{- if ne . $.Release.Namespace }}{{ fail (printf "event-reporters.runtime-event-reporter.%s has %s, but global.runtime.%s limits the runtime to %s: remove one of them" $key . (ternary "codefreshHosted" "singleNamespace" $runtime.codefreshHosted) $.Release.Namespace) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- range $part := include "gitops.foreignParts" . | fromJsonArray }}
 {{- $value := get $.Values $part }}

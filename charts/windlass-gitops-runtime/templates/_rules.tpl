@@ -10,6 +10,9 @@
 {{- /* Written by `npm run gen` from packages/reporter/rbac/role.yaml. */ -}}
 {{- define "gitops.reporterRules" -}}
 - apiGroups: ["argoproj.io"]
-  resources: ["applications"]
+  resources: ["applications", "rollouts", "workflows"]
+  verbs: ["get", "list", "watch"]
+- apiGroups: ["apps"]
+  resources: ["replicasets"]
   verbs: ["get", "list", "watch"]
 {{- end -}}

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Answer } from '../../../packages/app-proxy/test/support/scene.ts'
 import { NAMESPACE } from '../../../packages/app-proxy/test/support/kube-api.ts'
 import { callWindlass } from '../../../packages/cli/test/windlass.ts'
+import { passedBy, startEventSource, type Event } from './event-source.ts'
 import { openGitopsScene, type GitopsScene } from './gitops-scene.ts'
 import { callSdk } from './go-sdk.ts'
 
@@ -236,6 +237,86 @@ test('a commit is not reported as failed because the cluster does not answer aft
   at.scene.kube.beforePatch = () => undefined
   expect(await at.inClone('apps', 'show', 'HEAD:prod/cart.yaml')).toContain('name: cart\n')
   at.scene.kube.objects.delete('applications/apps')
+})
+
+test('a delivery pipeline is one commit of its user, with a webhook whose calls have what its sensor looks at (O052)', async () => {
+  await using source = await startEventSource()
+  await at.server.admin.gitopsRuntimes.createToken('prod', { installation: { ingressUrl: source.url } })
+  await at.ann.api('POST', '/user/repos', { name: 'site', private: true, default_branch: 'main', auto_init: true })
+  await at.ann.api('PUT', '/repos/ann/site/collaborators/ben', { permission: 'write' })
+  const site = `--repo ${at.url}/ann/site.git`
+  const line = `gitops pipelines create prod site-test ${site} --branch main --event push --event pull-request --image node:24 --script make`
+  const before = await commits()
+  const dry = await at.windlass(`${line} --dry-run`)
+  expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('They would be files of the branch main') })
+  expect(await commits()).toEqual(before)
+  const url = `${source.url}/webhooks/${NAMESPACE}/site-test`
+  const created = await at.windlass(line)
+  expect(created).toMatchObject({ code: 0, stdout: 'pipeline/site-test created\n' })
+  expect(created.stderr).toContain(`Webhook created: ${url}\n`)
+  expect(await commits()).toEqual(['ann: Create the delivery pipeline site-test', ...before])
+  const files = ['event-source', 'sensor', 'workflow-template'].map((kind) => `prod/site-test.${kind}.yaml`)
+  expect(await at.inClone('apps', 'show', '--format=', '--name-status', 'HEAD')).toBe(
+    files.map((file) => `A\t${file}\n`).join(''),
+  )
+  for (const file of files) expect(dry.stdout).toContain(`# ${file}\n${await at.inClone('apps', 'show', `HEAD:${file}`)}`)
+  expect(await at.windlass(line)).toEqual({
+    code: 0,
+    stdout: 'pipeline/site-test unchanged\n',
+    stderr: `Webhook there already: ${url}\n`,
+  })
+  expect((await at.windlass('gitops pipelines list prod', at.keys.vic)).stdout.replaceAll(/ {2,}/g, '  ')).toBe(
+    [
+      'NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE',
+      ...['pull-request', 'push'].map(
+        (event) => `site-test-${event}  site-test  site-test/git  site-test  apps  prod/site-test.sensor.yaml`,
+      ),
+      '',
+    ].join('\n'),
+  )
+
+  // What a push sends is what the event source and the sensor look at.
+  source.events.length = 0
+  await at.write('site', 'a.txt', 'b')
+  const isPush = ({ header }: Event): boolean => header['X-Gitea-Event']?.[0] === 'push'
+  await expect.poll(() => source.events.filter(isPush), { timeout: 30_000 }).toHaveLength(1)
+  const [push] = source.events.filter(isPush)
+  if (push === undefined) throw new Error('there is no push')
+  // As the app-proxy writes it.
+  const secret = at.scene.kube.objects.get('secrets/site-test-webhook')?.['data'] as { token: string } | undefined
+  const token = Buffer.from(secret?.token ?? '', 'base64').toString()
+  expect(token).toMatch(/^[0-9a-f]{64}$/)
+  expect([push.path, push.authorization]).toEqual([`/webhooks/${NAMESPACE}/site-test`, `Bearer ${token}`])
+  expect(push.body).toMatchObject({ ref: 'refs/heads/main', after: (await at.inClone('site', 'rev-parse', 'HEAD')).trim() })
+  const sensor = await at.inClone('apps', 'show', `HEAD:${files[1] ?? ''}`)
+  expect(passedBy(sensor, push)).toEqual(['push'])
+  const { header } = push
+  // That of a push is an object.
+  const body = push.body as object
+  for (const other of [{ ref: 'refs/heads/main2' }, { ref: 'refs/tags/main' }, { after: '0'.repeat(40) }])
+    expect(passedBy(sensor, { header, body: { ...body, ...other } })).toEqual([])
+  expect(JSON.stringify([created, at.scene.lines, await at.inClone('apps', 'log', '-p', '-1')])).not.toContain(token)
+
+  // Who may not manage webhooks at the forge commits all the same, and is told.
+  const other = await at.windlass(`gitops pipelines create prod by-ben ${site} --workflow-template build`, at.keys.ben)
+  expect(other).toMatchObject({ code: 0, stdout: 'pipeline/by-ben created\n' })
+  expect(other.stderr).toContain(`The forge has no webhook for ${source.url}/webhooks/${NAMESPACE}/by-ben: `)
+  for (const [words, code, why, key] of [
+    [
+      `site-test ${site} --branch dev --image node:24 --script make`,
+      1,
+      'has the file site-test.sensor.yaml with something else',
+      at.keys.ada,
+    ],
+    [`x ${site} --workflow-template build --event tag`, 2, 'The event "tag" does not exist.', at.keys.ada],
+    [`x ${site}`, 2, 'Nothing says what the pipeline runs.', at.keys.ada],
+    [`x --repo https://far.example.com/a/b.git --workflow-template build`, 3, 'no Git integration', at.keys.ada],
+    [`x ${site} --workflow-template build`, 4, 'change-gitops', at.keys.vic],
+  ] as const)
+    expect([words, await at.windlass(`gitops pipelines create prod ${words}`, key)]).toEqual([
+      words,
+      expect.objectContaining({ code, stderr: expect.stringContaining(why) }),
+    ])
 })
 
 test('an application that is in no Git source is not edited, and the reason is named (O039)', async () => {

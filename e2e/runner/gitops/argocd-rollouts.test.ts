@@ -1,17 +1,25 @@
-/** A canary on a real Argo CD with the controller of Argo Rollouts, steered by users through the app-proxy. */
+/** A canary on a real Argo CD with the controller of Argo Rollouts, steered by users through the app-proxy, and reported to the server. */
+import type { ReportedRolloutDetails } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
 import { ensureImages } from '../../support/images.ts'
 import { isSynced } from './argocd-runtime.ts'
 import { openArgoScene, type ArgoScene } from './argocd-scene.ts'
+import { reportRuntime } from './start-reporter.ts'
 
 let scene: ArgoScene
+let reporter: AsyncDisposable | undefined
 let image = ''
 beforeAll(async () => {
   image = (await ensureImages('shell'))['SHELL_IMAGE'] ?? ''
   scene = await openArgoScene()
+  const { http, runtimeToken: token, namespace, target: objects } = scene
+  reporter = await reportRuntime({ http, kube: scene.cluster.kube, token, namespace, objects })
 })
-afterAll(() => scene?.[Symbol.asyncDispose]())
+afterAll(async () => {
+  await reporter?.[Symbol.asyncDispose]()
+  await scene?.[Symbol.asyncDispose]()
+})
 
 const canary = (version: string): string =>
   `apiVersion: argoproj.io/v1alpha1
@@ -49,6 +57,10 @@ const untilShown = (...facts: readonly RegExp[]): Promise<void> =>
   expect
     .poll(async () => fixed((await rollout('get')).text), { timeout: 120_000, interval: 200 })
     .toSatisfy((text: string) => facts.every((fact) => fact.test(text)))
+/** The rollout as the server has it. */
+const reported = (): Promise<ReportedRolloutDetails> => scene.http.admin.reportedRollouts.get(`prod/${scene.target}/front`)
+const untilReported = (facts: object): Promise<void> =>
+  expect.poll(reported, { timeout: 60_000, interval: 200 }).toMatchObject(facts)
 const pods = async (): Promise<string[]> => scene.cluster.names({ kind: 'Pod', namespace: scene.target, labels: 'app=front' })
 /** Lets Argo CD apply another version from Git. */
 async function bring(version: string): Promise<void> {
@@ -59,7 +71,7 @@ async function bring(version: string): Promise<void> {
   expect(synced.code, synced.text).toBe(0)
 }
 
-test('a canary goes by its steps: it is paused, resumed, and a step is skipped (O048)', async () => {
+test('a canary goes by its steps: it is paused, resumed, a step is skipped, and the server has its states (O048, O061)', async () => {
   await scene.push({ 'front/rollout.yaml': canary('one') })
   await scene.create('front')
   await scene.until('front', ({ status }) => status?.sync?.status === 'OutOfSync')
@@ -73,6 +85,7 @@ test('a canary goes by its steps: it is paused, resumed, and a step is skipped (
   const early = await rollout('abort')
   expect([early.code, early.text]).toEqual([1, expect.stringContaining('does not allow the action "abort"')])
 
+  await untilReported({ phase: 'healthy', application: 'front', revision: 1, currentStep: 4, steps: 4 })
   await bring('two')
   await untilShown(/Revision: +2/, /Phase: +paused/, /Steps: +1\/4/, / 2 available/)
   expect(fixed((await rollout('get')).text)).toMatchInlineSnapshot(`
@@ -97,6 +110,7 @@ test('a canary goes by its steps: it is paused, resumed, and a step is skipped (
     1  front-HASH  AGE  stable
     "
   `)
+  await untilReported({ phase: 'paused', message: 'CanaryPauseStep', revision: 2, currentStep: 1, weight: 50, isComplete: false })
   expect((await rollout('pause')).text).toBe('rollout/front paused\n')
   const stale = { namespace: scene.target, name: 'front', step: 0 }
   const refused = await fetch(`${scene.proxyUrl}/app-proxy/api/applications/front/rollouts/skip-current-step`, {
@@ -112,6 +126,17 @@ test('a canary goes by its steps: it is paused, resumed, and a step is skipped (
   await untilShown(/Steps: +3\/4/, /3 +Pause for 1h +active/)
   expect((await rollout('skip')).text).toBe('rollout/front goes on with the next step\n')
   await untilShown(/Phase: +healthy/, /Steps: +4\/4/, /Weight: +100 %/, /2 +front-HASH .*current, stable/)
+  const revisions = [2, 1].map((revision) => ({ revision, images: [image] }))
+  await untilReported({ phase: 'healthy', isComplete: true, replicas: { wanted: 2, updated: 2, available: 2 }, revisions })
+  expect(fixed((await windlass(scene.http, ['get', 'rollouts'])).text)).toMatchInlineSnapshot(`
+    "RUNTIME  NAMESPACE  NAME  PHASE  STEP  WEIGHT  REVISION  AVAILABLE  SINCE  MESSAGE
+    prod  SHOP  front  healthy  4/4  100 %  2  2/2  AGE
+    "
+  `)
+  const { history } = await reported()
+  expect(history[0]).toMatchObject({ phase: 'healthy', revision: 2, currentStep: 4, weight: 100 })
+  expect(history).toContainEqual(expect.objectContaining({ phase: 'paused', revision: 2, currentStep: 1, weight: 50 }))
+  expect(history).toContainEqual(expect.objectContaining({ phase: 'healthy', revision: 1, currentStep: 4 }))
 })
 
 test('a canary is aborted, begun again, completed at once, and its pods are restarted (O048)', async () => {
@@ -165,7 +190,7 @@ async function availability(revision: number): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: scene.http.adminToken } })).json()
 }
 
-test('a viewer sees rollouts and changes none (O048)', async () => {
+test('a viewer sees rollouts and changes none, and one that is deleted is not shown anymore (O048, O061)', async () => {
   const { admin } = scene.http
   await admin.users.create({ name: 'vera', role: 'viewer', password: 'correct horse battery' })
   const { token } = await admin.keys.create({ name: 'vera-key', role: 'viewer', owner: 'vera' })
@@ -181,4 +206,6 @@ test('a viewer sees rollouts and changes none (O048)', async () => {
   const app = await scene.app('delete front --yes')
   expect(app.code, app.text).toBe(0)
   await expect.poll(pods, { timeout: 60_000, interval: 200 }).toEqual([])
+  const left = async (): Promise<readonly object[]> => (await scene.http.admin.reportedRollouts.list()).items
+  await expect.poll(left, { timeout: 60_000, interval: 200 }).toEqual([])
 })

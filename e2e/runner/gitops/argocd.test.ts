@@ -1,7 +1,5 @@
 /** Applications on a real Argo CD, operated by users through the app-proxy, and reported to the server. */
-import { createClient } from '@windlass/protocol'
-import { nodeTransport, proxyFrom, silentLog, systemClock } from '@windlass/kit'
-import { startReporter } from '@windlass/reporter'
+import { proxyFrom, silentLog, systemClock } from '@windlass/kit'
 import { startTunnelClient } from '@windlass/tunnel/client'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,6 +12,7 @@ import { ensureImages } from '../../support/images.ts'
 import { ApplicationShape } from '../../../packages/gitops/src/application-shape.ts'
 import { openFromGit } from './argocd-from-git.ts'
 import { openArgoScene, type ArgoScene } from './argocd-scene.ts'
+import { reportRuntime } from './start-reporter.ts'
 import { runSyncStep } from './sync-step.ts'
 
 let scene: ArgoScene
@@ -59,25 +58,9 @@ const valueOf = async (name: string): Promise<unknown> =>
   (await scene.cluster.kube.find({ kind: 'ConfigMap', namespace: scene.target, name }))?.['data']
 
 /** Starts a reporter of the runtime. */
-async function reportApplications(): Promise<AsyncDisposable> {
-  await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-argo-report-'))
-  opening.defer(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, 'token'), scene.runtimeToken)
-  opening.use(
-    startReporter({
-      kube: scene.cluster.kube,
-      client: createClient({ url: scene.http.server.url, transport: nodeTransport() }),
-      tokenFile: join(folder, 'token'),
-      namespaces: [scene.namespace],
-      shard: 0,
-      shards: 1,
-      version: '1.2.3',
-      clock: systemClock,
-      log: silentLog,
-    }),
-  )
-  return opening.move()
+function reportApplications(): Promise<AsyncDisposable> {
+  const { http, runtimeToken: token, namespace, cluster } = scene
+  return reportRuntime({ http, kube: cluster.kube, token, namespace })
 }
 
 test('an application is synced from Git with the options of its user, and the reporter shows it at the server (O040, O058, O059)', async () => {
@@ -426,7 +409,7 @@ test('an object and an application with all its objects are deleted (O046)', asy
   await expect.poll(async () => (await scene.app('get shop')).code, { timeout: 60_000, interval: 500 }).toBe(3)
 })
 
-test('an application is created by a commit, applied by Argo CD, and changed by another commit after its difference (O031, O035, O038, O039)', async () => {
+test('an application is created by a commit, applied by Argo CD, changed by another commit after its difference, and a delivery pipeline is applied too (O031, O035, O038, O039, O052)', async () => {
   const git = await openFromGit(scene)
   await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'low' }))
   await git.write('shop', 'deploy/level.yaml', configMap('level', { level: 'high' }), 'v2')
@@ -487,6 +470,30 @@ test('an application is created by a commit, applied by Argo CD, and changed by 
     code: 3,
     text: expect.stringContaining('No Git source of the runtime has the application "shop".'),
   })
+
+  const { cluster, http, namespace, proxyUrl } = scene
+  await http.admin.gitopsRuntimes.createToken('prod', { installation: { namespace, ingressUrl: proxyUrl } })
+  const repo = `${git.forge.url}/ann/shop.git`
+  const pipeline = await git.run(`pipelines create on-push --repo ${repo} --branch main --workflow-template build`)
+  expect([pipeline.code, fixed(pipeline.text)]).toEqual([
+    0,
+    `pipeline/on-push created
+Commit on main: http://git/ann/apps/commit/COMMIT
+Webhook created: ${fixed(proxyUrl)}/webhooks/ARGOCD/on-push
+`,
+  ])
+  const kinds = ['eventsource', 'sensor']
+  const applied = async (): Promise<string> =>
+    cluster.kubectl('get', kinds.join(','), '--namespace', namespace, '--output', 'name').catch(String)
+  await expect
+    .poll(applied, { timeout: 60_000, interval: 200 })
+    .toBe('eventsource.argoproj.io/on-push\nsensor.argoproj.io/on-push')
+  const list = await git.run('pipelines list')
+  expect(fixed(list.text)).toMatchInlineSnapshot(`
+    "NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE
+    on-push-push  on-push  on-push/git  build  apps  on-push.sensor.yaml
+    "
+  `)
 })
 
 test('the fields that a manifest in Git may have are those of the definition of Argo CD (O038)', async () => {

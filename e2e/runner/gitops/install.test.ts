@@ -52,7 +52,7 @@ const shown = ({ stdout, stderr }: Finished): string =>
 const INSTALLED = `gitops-runtime/prod installed
 ✓ server: the key "admin" may register GitOps runtimes
 ✓ version: Kubernetes VERSION
-✓ rights: all 36 permissions are granted
+✓ rights: all 45 permissions are granted
 ! argo-cd: The namespace NAMESPACE has no server of Argo CD. Install Argo CD 3.0 or later: the runtime operates applications of its own namespace.
 ✓ token: created
 ✓ tunnel: REGISTER answers

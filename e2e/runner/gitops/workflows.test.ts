@@ -11,6 +11,7 @@ import { ensureImages } from '../../support/images.ts'
 import { createBucket } from '../../support/log-bucket.ts'
 import { startMoto, type Moto } from '../../support/moto.ts'
 import { startRuntime } from './runtime-process.ts'
+import { reportRuntime } from './start-reporter.ts'
 import { serveWorkflows } from './workflow-crd.ts'
 
 const closing = new AsyncDisposableStack()
@@ -37,7 +38,9 @@ beforeAll(async () => {
   moto = await starting
   bucket = await createBucket(moto.url)
   const logArchive = { url: moto.url, bucket }
-  url = closing.use(await startRuntime({ cluster, http, name: 'prod', namespace, operatesWorkflows: true, logArchive })).url
+  const runtime = closing.use(await startRuntime({ cluster, http, name: 'prod', namespace, operatesWorkflows: true, logArchive }))
+  url = runtime.url
+  closing.use(await reportRuntime({ http, kube: cluster.kube, token: runtime.token, namespace }))
   for (const [owner, role] of [
     ['dan', 'developer'],
     ['vera', 'viewer'],
@@ -112,9 +115,18 @@ async function startPod(workflow: string, id: string, script: string): Promise<v
   })
 }
 
+/** Waits until the server has these facts of a workflow. */
+const untilReported = (name: string, facts: object): Promise<void> =>
+  expect
+    .poll(() => http.admin.reportedWorkflows.get(`prod/${namespace}/${name}`).catch(() => undefined), {
+      timeout: 60_000,
+      interval: 200,
+    })
+    .toMatchObject(facts)
+
 const at = (second: number): string => `2027-01-15T09:00:0${second}Z`
 
-test('a workflow of a template is submitted, shown with its logs, stopped, and retried where it failed (O050)', async () => {
+test('a workflow of a template is submitted, shown with its logs, stopped, reported, and retried where it failed (O050, O061)', async () => {
   await cluster.kube.create({
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'WorkflowTemplate',
@@ -218,6 +230,26 @@ test('a workflow of a template is submitted, shown with its logs, stopped, and r
     "
   `)
   expect((await run('list --phase pending')).text).toBe('No workflows found.\n')
+  await untilReported(name, {
+    phase: 'failed',
+    message: 'child test failed',
+    progress: '1/3',
+    template: 'build',
+    by: 'dan',
+    startedAt: Date.parse(at(0)),
+    finishedAt: Date.parse(at(6)),
+    failedNodes: [{ name: 'test', message: 'exit code 1' }],
+    history: expect.arrayContaining([
+      expect.objectContaining({ phase: 'running' }),
+      expect.objectContaining({ phase: 'failed' }),
+    ]),
+  })
+  const { text } = await windlass(http, ['get', 'workflows', '--status', 'failed'])
+  expect(fixed(text)).toMatchInlineSnapshot(`
+    "RUNTIME  NAMESPACE  NAME  PHASE  PROGRESS  TIME  AGE  TEMPLATE  BY  GONE  MESSAGE
+    prod  PROD  build-ID  failed  1/3  AGE  AGE  build  dan  child test failed
+    "
+  `)
 
   // The pods run side by side, and their lines are shown in the order of their times.
   expect((await run(`logs ${name}`)).text.trim().split('\n').toSorted()).toEqual([
@@ -292,7 +324,7 @@ test('shape only: the log of a deleted pod is read from the archive of the runti
   })
 })
 
-test('a workflow is submitted once more, terminated and deleted, and one that waits for a semaphore says so (O050, O053)', async () => {
+test('a workflow is submitted once more, terminated and deleted, one that waits for a semaphore says so, and one that is gone is reported (O050, O053, O061)', async () => {
   const [name = ''] = await names()
   expect(await run(`resubmit ${name} -p revision=next`)).toEqual({ code: 0, text: 'workflow/build-ID submitted\n' })
   const again = (await names()).find((one) => one !== name) ?? ''
@@ -334,6 +366,7 @@ test('a workflow is submitted once more, terminated and deleted, and one that wa
   expect(await run(`delete ${again}`)).toMatchObject({ code: 2, text: expect.stringContaining('Add --yes') })
   expect(await run(`delete ${again} --yes --force`)).toEqual({ code: 0, text: 'workflow/build-ID deleted\n' })
   expect(await cluster.kube.find(refTo(again))).toBeUndefined()
+  await untilReported(again, { phase: 'pending', goneAt: expect.any(Number) })
   expect(await run(`delete ${again} --yes`)).toMatchObject({ code: 3 })
 })
 

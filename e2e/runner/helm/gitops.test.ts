@@ -215,7 +215,9 @@ test('app-proxy and reporter have the rights of their packages and no other pod 
   expect(one(objects, 'Role', 'cap-app-proxy')['rules']).toEqual(rules.rules)
   const ofReporter = parse(readFileSync(join(root, 'packages/reporter/rbac/role.yaml'), 'utf8'))
   expect(one(objects, 'Role', 'runtime-event-reporter')['rules']).toEqual(ofReporter.rules)
-  expect(text).toContain('runtime-event-reporter\n  here: applications.argoproj.io: get,list,watch\n  elsewhere: nothing\n')
+  const read = ['applications.argoproj.io', 'replicasets.apps', 'rollouts.argoproj.io', 'workflows.argoproj.io']
+  const lines = read.map((resource) => `  here: ${resource}: get,list,watch\n`)
+  expect(text).toContain(`runtime-event-reporter\n${lines.join('')}  elsewhere: nothing\n`)
   const more = parse(readFileSync(join(root, 'packages/app-proxy/rbac/workflows-role.yaml'), 'utf8'))
   const operating = await render('tunnel', { 'app-proxy': { workflows: { enabled: true } } })
   expect(one(operating, 'Role', 'cap-app-proxy')['rules']).toEqual([...rules.rules, ...more.rules])
@@ -236,13 +238,20 @@ test('app-proxy and reporter have the rights of their packages and no other pod 
 test('reporters divide the applications of their namespaces, and values of others have no effect, which the notes say', async () => {
   const reporting = {
     global: { 'event-reporters': { replicas: 3, pdb: { enabled: true } } },
-    'event-reporters': { 'runtime-event-reporter': { namespaces: ['argocd', 'cf-shop'], podLabels: { team: 'a' } } },
+    'event-reporters': {
+      'runtime-event-reporter': {
+        namespaces: ['argocd', 'cf-shop'],
+        objectNamespaces: ['shop', 'argocd'],
+        podLabels: { team: 'a' },
+      },
+    },
   }
   const objects = await render('tunnel', reporting)
   const spec = pod(objects, 'StatefulSet', 'runtime-event-reporter')
   expect(env(spec)).toMatchObject({
     WINDLASS_REPORTER_SHARDS: '3',
     WINDLASS_REPORTER_NAMESPACES: 'argocd,cf-shop',
+    WINDLASS_REPORTER_OBJECT_NAMESPACES: 'shop,argocd',
     WINDLASS_REPORTER_SERVER_URL: 'https://windlass.example.com',
   })
   expect(one(objects, 'StatefulSet')['spec']).toMatchObject({
@@ -253,7 +262,7 @@ test('reporters divide the applications of their namespaces, and values of other
     },
   })
   const roles = objects.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'runtime-event-reporter')
-  expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['argocd', 'cf-shop'])
+  expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['argocd', 'cf-shop', 'shop'])
   expect(kinds(objects)).toContain('PodDisruptionBudget/runtime-event-reporter')
   expect(one(objects, 'NetworkPolicy', 'runtime-event-reporter')['spec']).toMatchObject({ ingress: [] })
   expect(pods(await render('tunnel')).filter(({ name }) => name.startsWith('StatefulSet/'))).toHaveLength(1)
@@ -380,6 +389,14 @@ test.each([
       'event-reporters': { 'runtime-event-reporter': { namespaces: ['argocd'] } },
     },
     says: 'event-reporters.runtime-event-reporter.namespaces has argocd, but global.runtime.singleNamespace',
+  },
+  {
+    why: 'rollouts of other namespaces in a runtime of one namespace',
+    values: {
+      ...runtime({ singleNamespace: true }),
+      'event-reporters': { 'runtime-event-reporter': { objectNamespaces: ['shop'] } },
+    },
+    says: 'event-reporters.runtime-event-reporter.objectNamespaces has shop, but global.runtime.singleNamespace',
   },
   {
     why: 'applications of other namespaces in a hosted runtime',

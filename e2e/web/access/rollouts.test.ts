@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { argoApplication } from '../../../packages/server/test/support/fakes/application-reporter.ts'
+import { argoRollout } from '../../../packages/server/test/support/fakes/reported-objects.ts'
 import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage } from '../support/chromium.ts'
 import { openRuntimeScene, TUNNELS, type RuntimeScene } from '../support/runtime-scene.ts'
@@ -79,10 +80,20 @@ const buttonOf = (page: Page, name: string) => rolloutOf(page).getByRole('button
 const dialogOf = (page: Page) => page.getByRole('dialog')
 const commandIn = (page: Page): Promise<string | null> => dialogOf(page).locator('code').textContent()
 
-test('a rollout shows its steps and revisions, and is steered with buttons that its state turns on (W107)', async () => {
+test('a rollout shows its steps, revisions and reported states, and is steered with buttons that its state turns on (W107)', async () => {
   await using opened = await web.open()
   const { page, seen } = opened
+  for (const [step, phase] of ['Progressing', 'Paused'].entries())
+    await runtime.reportObject(argoRollout('front', { version: step + 1, step, phase }))
   await page.goto(PATH)
+  const history = page.getByRole('region', { name: 'History of front' }).getByRole('row')
+  await expect
+    .poll(() => history.allInnerTexts())
+    .toEqual([
+      expect.stringMatching(/When.*Phase/s),
+      expect.stringMatching(/Paused.*2.*2.*50 %/s),
+      expect.stringMatching(/Progressing.*2.*1.*50 %/s),
+    ])
   const steps = page.getByRole('region', { name: 'Steps of front' }).getByRole('row')
   await expect
     .poll(() => steps.allInnerTexts())

@@ -19,6 +19,8 @@ export interface RuntimeScene extends AsyncDisposable {
   readonly cluster: ArgoCluster
   /** Reports an application as the cluster has it. */
   report(name: string): Promise<EventsAnswer>
+  /** Reports an object. */
+  reportObject(object: object): Promise<EventsAnswer>
   /** Ends the connection. */
   disconnect(): Promise<void>
   /** Connects, and resolves when the server knows it. */
@@ -84,6 +86,7 @@ export async function openRuntimeScene(server: HttpScene): Promise<RuntimeScene>
   return {
     cluster,
     report: (name) => send({ data: [event(cluster.get(name), Date.now())] }),
+    reportObject: (object) => send({ data: [event(object, Date.now())] }),
     async disconnect() {
       await client.close()
       await statusIs('offline')

@@ -13,6 +13,7 @@ import { applicationFileRoutes } from './http/application-file-routes.ts'
 import { applicationRoutes, type ApplicationParts } from './http/application-routes.ts'
 import { browseRoutes } from './http/browse-routes.ts'
 import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
+import { deliveryRoutes } from './http/delivery-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
 import { hookRoutes } from './http/hook-routes.ts'
 import { integrationRoutes, requireIntegration, type IntegrationParts } from './http/integration-routes.ts'
@@ -87,6 +88,7 @@ function routesOfGitops(options: AppProxyOptions, parts: RouteParts, slots: Slot
     ...gitopsRoutes({ ...gitops, slots }),
     ...applicationRoutes({ applications, ...ofArgo, namespace }),
     ...applicationFileRoutes({ ...gitops, slots }),
+    ...deliveryRoutes({ ...gitops, slots }),
     ...workflowRoutes({
       workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock, archive }) : undefined,
       namespace,

@@ -7,7 +7,6 @@ import { openApplications } from '../src/argo/applications.ts'
 import { openComparisons, type Comparisons } from '../src/argo/comparisons.ts'
 import { NAMESPACE, startKubeApi } from './support/kube-api.ts'
 
-const REFRESH = 'argocd.argoproj.io/refresh'
 const REPO = 'https://git.test/acme/config.git'
 
 interface Scene extends AsyncDisposable {

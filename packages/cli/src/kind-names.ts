@@ -15,6 +15,8 @@ export const KIND_NAMES = [
   'agents',
   'tunnels',
   'applications',
+  'rollouts',
+  'workflows',
   'environments',
   'products',
   'releases',

@@ -18,6 +18,7 @@ import { gitlabCommands } from './commands/gitlab/command.ts'
 import { gitopsCommands } from './commands/gitops/command.ts'
 import { gitopsApplicationCommands } from './commands/gitops-applications/command.ts'
 import { gitopsIntegrationCommands } from './commands/gitops-integrations/command.ts'
+import { gitopsPipelineCommands } from './commands/gitops-pipelines/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
 import { gitopsWorkflowCommands } from './commands/gitops-workflows/command.ts'
@@ -89,6 +90,7 @@ export const commands: readonly Command[] = [
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
   ...gitopsWorkflowCommands,
+  ...gitopsPipelineCommands,
   ...applicationCommands,
   ...gitopsRuntimeCommands,
   ...releaseCommands,
@@ -126,6 +128,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
   'gitops config': 'Manage the shared configuration repository',
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
+  'gitops pipelines': 'Manage the delivery pipelines of a GitOps runtime',
   'gitops release': 'Manage releases of products',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
   'gitops workflow': 'Operate workflows of Argo Workflows in a GitOps runtime',

@@ -18,7 +18,7 @@ import {
 import { z } from 'zod'
 import { bindCalls, type Calls } from './calls.ts'
 import { route } from './route.ts'
-import { gitopsSettings } from './routes/gitops.ts'
+import { gitopsRuntimes, gitopsSettings } from './routes/gitops.ts'
 
 export const APP_PROXY_ROUTES = {
   /** Returns who the caller is and what the caller may do at the runtime. */
@@ -33,6 +33,7 @@ export const APP_PROXY_ROUTES = {
     body: GitopsCallStart,
     answer: 'nothing',
   }),
+  runtime: gitopsRuntimes.get,
   settings: gitopsSettings.get,
   chooseSettings: gitopsSettings.put,
 }

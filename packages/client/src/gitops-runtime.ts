@@ -25,10 +25,13 @@ import {
   ListedGitSource,
   ContainerLog,
   ContainerLogQuery,
+  DeliveryPipelineChange,
+  DeliveryPipelineList,
   ManagedCluster,
   ManagedClusterChange,
   ManagedClusterInput,
   NewApplication,
+  NewDeliveryPipeline,
   NewGitSource,
   page,
   RefreshInput,
@@ -207,6 +210,13 @@ export const GITOPS_RUNTIME_ROUTES = {
     params: ByApplication,
     body: ResourceKey,
     answer: 'nothing',
+  }),
+  /** Lists the triggers of the sensors in all Git sources. */
+  deliveryPipelines: route('GET', `${BASE}/delivery-pipelines`, { answer: DeliveryPipelineList }),
+  /** Commits the files of a new delivery pipeline to a Git source, and creates its webhook. */
+  createDeliveryPipeline: route('POST', `${BASE}/delivery-pipelines`, {
+    body: NewDeliveryPipeline,
+    answer: DeliveryPipelineChange,
   }),
   /** Lists workflows of Argo Workflows, newest first. */
   workflows: route('GET', `${BASE}/workflows`, { query: WorkflowListQuery, answer: WorkflowList }),

@@ -59,6 +59,11 @@ export function valueOf(text: string): unknown {
   }
 }
 
+/** Returns the values of all documents of a file; none for a file that is not valid YAML. */
+export function valuesOf(file: string): unknown[] {
+  return partsOf(file).map(({ from, to }) => valueOf(file.slice(from, to)))
+}
+
 /** Returns true if both texts say the same. */
 export function isSameManifest(one: string, other: string): boolean {
   return isDeepStrictEqual(valueOf(one), valueOf(other))

@@ -63,4 +63,15 @@ export {
   type ApplicationText,
 } from './application-files.ts'
 export { homeOf } from './application-limits.ts'
+export {
+  DELIVERY_FORGES,
+  DELIVERY_LABEL,
+  deliveryFiles,
+  deliveryHookPath,
+  HOOK_SECRET_KEY,
+  hookSecretName,
+  type DeliveryForge,
+  type DeliveryPlan,
+} from './delivery-files.ts'
+export { deliveryObjectsIn, deliveryPipelinesIn } from './delivery-sensors.ts'
 export type { ManifestProblem } from './check-application.ts'

@@ -41,6 +41,8 @@ test('states of Argo CD become the words of the schemas, and words that are not 
       failed: 'Failed',
       error: 'Error',
     },
+    rolloutPhase: { Paused: 'Paused', progressing: 'Progressing', degraded: 'Degraded', Healthy: 'Healthy' },
+    workflowPhase: { Pending: 'Pending', running: 'Running', error: 'Error', Succeeded: 'Succeeded' },
     connection: {
       Successful: 'Successful',
       Failed: 'Failed',
@@ -50,10 +52,10 @@ test('states of Argo CD become the words of the schemas, and words that are not 
       unknown: 'Unknown',
     },
   } as const
-  for (const kind of ['sync', 'health', 'phase', 'connection'] as const) {
+  for (const kind of ['sync', 'health', 'phase', 'rolloutPhase', 'workflowPhase', 'connection'] as const) {
     for (const [word, wanted] of Object.entries(table[kind]))
       expect([kind, word, toPlatformStatus(kind, word)]).toEqual([kind, word, wanted])
-    const unknown = kind === 'phase' || kind === 'connection' ? 'Unknown' : 'UNKNOWN'
+    const unknown = kind === 'sync' || kind === 'health' ? 'UNKNOWN' : 'Unknown'
     for (const word of ['', 'Melting', '__proto__', 'constructor', '𝕊𝕪𝕟𝕔𝕖𝕕', ' ', null, undefined])
       expect([kind, word, toPlatformStatus(kind, word)]).toEqual([kind, word, unknown])
   }

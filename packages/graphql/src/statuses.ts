@@ -1,11 +1,13 @@
-/** States of Argo CD in the words of the GraphQL schemas. Pure. */
+/** States of Argo CD, Argo Rollouts and Argo Workflows in the words of the GraphQL schemas. Pure. */
 
-/** The words of each kind of states. Phases of operations and connections to clusters keep the words of Argo CD. */
+/** The words of each kind of states. Phases, and connections to clusters, keep the words of their controllers. */
 const WORDS = {
   sync: ['OUT_OF_SYNC', 'SYNCED', 'SYNCING', 'UNKNOWN'],
   health: ['DEGRADED', 'HEALTHY', 'MISSING', 'PROGRESSING', 'SUSPENDED', 'TERMINATED', 'UNKNOWN'],
   phase: ['Error', 'Failed', 'Running', 'Succeeded', 'Terminating', 'Unknown'],
   connection: ['Failed', 'Successful', 'Unknown'],
+  rolloutPhase: ['Degraded', 'Healthy', 'Paused', 'Progressing', 'Terminated', 'Unknown'],
+  workflowPhase: ['Error', 'Failed', 'Pending', 'Running', 'Succeeded', 'Unknown'],
 } as const
 
 type StatusKind = keyof typeof WORDS

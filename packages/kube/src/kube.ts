@@ -92,8 +92,13 @@ class RestKube implements Kube {
       const answer = await this.#call({ method: 'GET', path: pathOf(selection) + query, signal, accept })
       const page = ListPage.parse(JSON.parse(answer.text))
       // Items of a list have no kind and version.
-      for (const item of page.items ?? [])
-        objects.push(KubeObject.parse({ ...item, apiVersion: KINDS[selection.kind].apiVersion, kind: selection.kind }))
+      for (const item of page.items ?? []) {
+        // They name each field of the object, such as all nodes of a workflow, and the whole list is held.
+        const { managedFields: _fields, ...metadata } = item.metadata
+        const { apiVersion } = KINDS[selection.kind]
+        const kept = selection.content === 'metadata' ? { metadata } : item
+        objects.push(KubeObject.parse({ ...kept, apiVersion, kind: selection.kind }))
+      }
       next = page.metadata.continue
       if (next === undefined || next === '') return { objects, resourceVersion: page.metadata.resourceVersion }
     }

@@ -66,6 +66,7 @@ export const KINDS = {
   ResourceQuota: core('resourcequotas'),
   Role: of('rbac.authorization.k8s.io/v1', 'roles'),
   RoleBinding: of('rbac.authorization.k8s.io/v1', 'rolebindings'),
+  Rollout: of('argoproj.io/v1alpha1', 'rollouts'),
   Secret: core('secrets'),
   Service: core('services'),
   ServiceAccount: core('serviceaccounts'),

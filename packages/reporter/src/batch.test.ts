@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { nextBatch } from './batch.ts'
 import { Queue, type Entry } from './queue.ts'
 
-function filled(entries: readonly Pick<Entry, 'name' | 'state'>[]): Queue {
+function filled(entries: readonly (Pick<Entry, 'name' | 'state'> & Partial<Entry>)[]): Queue {
   const queue = new Queue({ maxCharacters: 100_000_000, maxEntries: 1_000 }, () => undefined)
-  for (const entry of entries) queue.add({ namespace: 'argocd', uid: 'u', at: 0, ...entry })
+  for (const entry of entries) queue.add({ kind: 'Application', namespace: 'argocd', uid: 'u', at: 0, ...entry })
   return queue
 }
 
@@ -26,11 +26,12 @@ test('a deletion has an empty manifest, and an application without a manifest is
     { name: 'gone', state: 'gone' },
     { name: 'there', state: 'wanted' },
     { name: 'left', state: 'wanted' },
+    { kind: 'Workflow', name: 'over', state: 'gone' },
   ])
   const batch = await nextBatch(queue, {
     read: async ({ name }) => Promise.resolve(name === 'there' ? '{"kind":"x"}' : undefined),
   })
-  expect(batch.entries.map(({ name }) => name)).toEqual(['gone', 'there', 'left'])
+  expect(batch.entries.map(({ name }) => name)).toEqual(['gone', 'there', 'left', 'over'])
   expect(batch.payloads).toEqual([
     {
       timestamp: '1970-01-01T00:00:00.000Z',
@@ -38,5 +39,11 @@ test('a deletion has an empty manifest, and an application without a manifest is
       source: { appName: 'gone', appNamespace: 'argocd', appUID: 'u' },
     },
     { timestamp: '1970-01-01T00:00:00.000Z', actualManifest: '{"kind":"x"}' },
+    {
+      timestamp: '1970-01-01T00:00:00.000Z',
+      actualManifest: '',
+      desiredManifest:
+        '{"apiVersion":"argoproj.io/v1alpha1","kind":"Workflow","metadata":{"name":"over","namespace":"argocd","uid":"u"}}',
+    },
   ])
 })

@@ -1,4 +1,5 @@
 /** Which entries go into one body, and how they look there. */
+import { KINDS } from '@windlass/kube'
 import { MAX_PAYLOADS } from '@windlass/protocol'
 import type { Entry, Queue } from './queue.ts'
 
@@ -6,7 +7,7 @@ import type { Entry, Queue } from './queue.ts'
 const BODY_CHARACTERS = 1_048_576
 
 export interface Batch {
-  /** Entries that end with this body, also those whose application does not exist anymore. */
+  /** Entries that end with this body, also those whose object does not exist anymore. */
   readonly entries: readonly Entry[]
   readonly payloads: readonly object[]
 }
@@ -14,7 +15,7 @@ export interface Batch {
 export interface Reading {
   /** Maximum number of entries. */
   readonly count?: number
-  /** Reads an application that has no manifest in the queue. Undefined if it does not exist. */
+  /** Reads an object that has no manifest in the queue. Undefined if it does not exist. */
   readonly read: (entry: Entry) => Promise<string | undefined>
 }
 
@@ -29,7 +30,7 @@ export async function nextBatch(queue: Queue, { count = MAX_PAYLOADS, read }: Re
     if (entries.length > 0 && size + length > BODY_CHARACTERS) break
     size += length
     entries.push(entry)
-    // The watch reports the end of an application that is gone by now.
+    // The watch reports the end of an object that is gone by now.
     if (manifest !== undefined) payloads.push(toPayload(entry, manifest))
   }
   return { entries, payloads }
@@ -40,9 +41,12 @@ async function manifestOf(entry: Entry, read: Reading['read']): Promise<string |
   return entry.state === 'wanted' ? read(entry) : entry.state.manifest
 }
 
-/** The later shape of a payload. An empty manifest means that the application is gone, and only the source names it. */
-function toPayload({ namespace, name, uid, at }: Entry, manifest: string): object {
+/** The later shape of a payload. An empty manifest means that the object is gone: the source names an application, and a manifest without fields any other object. */
+function toPayload({ kind, namespace, name, uid, at }: Entry, manifest: string): object {
   const timestamp = new Date(at).toISOString()
   if (manifest !== '') return { timestamp, actualManifest: manifest }
-  return { timestamp, actualManifest: '', source: { appName: name, appNamespace: namespace, appUID: uid ?? '' } }
+  if (kind === 'Application')
+    return { timestamp, actualManifest: '', source: { appName: name, appNamespace: namespace, appUID: uid ?? '' } }
+  const named = { apiVersion: KINDS[kind].apiVersion, kind, metadata: { name, namespace, uid } }
+  return { timestamp, actualManifest: '', desiredManifest: JSON.stringify(named) }
 }

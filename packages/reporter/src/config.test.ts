@@ -9,6 +9,7 @@ test.each([
   [{ WINDLASS_REPORTER_TOKEN_PATH: undefined }, 'TOKEN_PATH'],
   // Without namespaces a full state would end all applications.
   [{ WINDLASS_REPORTER_NAMESPACES: ' , ' }, 'NAMESPACES'],
+  [{ WINDLASS_REPORTER_OBJECT_NAMESPACES: ',' }, 'OBJECT_NAMESPACES'],
   [{ WINDLASS_REPORTER_SHARDS: '0' }, 'SHARDS'],
   [{ WINDLASS_REPORTER_SHARDS: '65' }, 'SHARDS'],
 ])('%j is refused with the name of the setting', (settings, name) => {

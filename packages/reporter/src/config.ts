@@ -22,13 +22,19 @@ export const ReporterConfig = z.object({
     .refine((names) => names.length > 0, 'must have names of namespaces')
     .optional()
     .describe('Namespaces whose applications are reported, separated by commas. Default: the whole cluster.'),
+  OBJECT_NAMESPACES: z
+    .string()
+    .transform(splitList)
+    .refine((names) => names.length > 0, 'must have names of namespaces')
+    .optional()
+    .describe('Namespaces whose rollouts and workflows are reported, separated by commas. Default: those of the applications.'),
   SHARDS: z.coerce
     .number()
     .int()
     .min(1)
     .max(MAX_SHARDS)
     .default(1)
-    .describe('Number of reporters that divide the applications among them.'),
+    .describe('Number of reporters that divide the applications and other objects among them.'),
   SHARD: z.coerce
     .number()
     .int()
@@ -68,6 +74,7 @@ export async function toReporterOptions(
     client: createClient({ url: config.SERVER_URL, transport }),
     tokenFile: config.TOKEN_PATH,
     namespaces: config.NAMESPACES,
+    objectNamespaces: config.OBJECT_NAMESPACES,
     shard,
     shards,
   }

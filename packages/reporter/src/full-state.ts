@@ -1,12 +1,11 @@
-/** Names all applications in chunks. The server asks for those that it does not have, and removes those that no chunk names. */
+/** Names all applications and other objects in chunks. The server asks for those that it does not have, and removes those that no chunk names. */
 import { randomUUID } from 'node:crypto'
 import { defined } from '@windlass/kit'
-import { MAX_LISTED, type FullState } from '@windlass/protocol'
+import { MAX_LISTED, type FullState, type ReportedKind } from '@windlass/protocol'
+import type { EntryName } from './queue.ts'
 
-/** An application that exists. */
-export interface KnownApplication {
-  readonly namespace: string
-  readonly name: string
+/** An application or another object that exists. */
+export interface Known extends EntryName {
   readonly uid: string | undefined
   /** Resource version. */
   readonly version: string | undefined
@@ -15,25 +14,37 @@ export interface KnownApplication {
 export class FullStateRun {
   readonly #id = randomUUID()
   readonly #startedAt: number
-  /** The applications at the start. Those that are created later are reported by their changes. */
-  readonly #all: readonly KnownApplication[]
+  /** What exists at the start. What is created later is reported by its changes. */
+  readonly #all: readonly Known[]
+  readonly #kinds: readonly ReportedKind[]
   #sent = 0
   #chunk = 1
 
-  constructor(all: readonly KnownApplication[], startedAt: number) {
+  /** All objects that exist, among them those of these kinds besides applications. */
+  constructor(
+    all: readonly Known[],
+    { kinds, startedAt }: { readonly kinds: readonly ReportedKind[]; readonly startedAt: number },
+  ) {
     this.#all = all
+    this.#kinds = kinds
     this.#startedAt = startedAt
   }
 
   /** The chunk to send next. It is the same until `advance`. */
   get chunk(): FullState {
-    const listed = this.#all.slice(this.#sent, this.#sent + MAX_LISTED)
+    const named = this.#all.slice(this.#sent, this.#sent + MAX_LISTED)
+    const objects = named.flatMap(({ kind, namespace, name, version }) =>
+      kind === 'Application' ? [] : [{ kind, namespace, name, ...defined({ version }) }],
+    )
     return {
       id: this.#id,
       startedAt: this.#startedAt,
       chunk: this.#chunk,
-      isLast: this.#sent + listed.length >= this.#all.length,
-      listed: listed.map(({ namespace, name, version }) => ({ namespace, name, ...defined({ version }) })),
+      isLast: this.#sent + named.length >= this.#all.length,
+      listed: named
+        .filter(({ kind }) => kind === 'Application')
+        .map(({ namespace, name, version }) => ({ namespace, name, ...defined({ version }) })),
+      ...(this.#kinds.length > 0 && { kinds: [...this.#kinds], objects }),
     }
   }
 

@@ -14,7 +14,7 @@ export interface Served {
 /** Serves until disposed. Rejects if the port is in use. */
 export function serveReporterHealth({ reporter, clock, port }: Served): Promise<ProbeServer> {
   return serveProbes(port, (path): ProbeAnswer | undefined => {
-    const { applications, waiting, waitingCharacters, sent, refused, heardAt, isBlind } = reporter.status()
+    const { applications, objects, waiting, waitingCharacters, sent, refused, heardAt, isBlind } = reporter.status()
     const isHeard = heardAt > 0 && clock.now() - heardAt < READY_MS
     // A reporter that waits for its server works: a restart would not help.
     if (path === '/healthz' || path === '/livez') return probe(true, '')
@@ -29,10 +29,11 @@ export function serveReporterHealth({ reporter, clock, port }: Served): Promise<
     const counter = (name: string, help: string, value: number) => ({ ...gauge(name, help, value), type: 'counter' as const })
     const body = exposition([
       gauge('applications', 'Applications that this reporter reports.', applications),
+      gauge('objects', 'Rollouts, their ReplicaSets and workflows that this reporter reports.', objects),
       gauge('waiting', 'Changes that are not reported yet.', waiting),
       gauge('waiting_characters', 'Size of the manifests that wait.', waitingCharacters),
       counter('reports_total', 'Reports that the server took.', sent),
-      counter('refused_total', 'Applications that the server refused.', refused),
+      counter('refused_total', 'Applications and other objects that the server refused.', refused),
       gauge('ready', 'Whether the server answered recently and all namespaces can be read.', isHeard && !isBlind ? 1 : 0),
       gauge('heard_at_seconds', 'When the server last took a report, in seconds since 1970; 0 for never.', heardAt / 1000),
     ])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Queue, type Entry } from './queue.ts'
 
 function entry(name: string, manifest = 'x'.repeat(10), at = 1): Entry {
-  return { namespace: 'argocd', name, uid: name, at, state: { manifest } }
+  return { kind: 'Application', namespace: 'argocd', name, uid: name, at, state: { manifest } }
 }
 
 function open(maxCharacters = 100, maxEntries = 10): { readonly queue: Queue; dropped(): number } {
@@ -47,12 +47,14 @@ test('above the limit of entries the oldest is dropped, and a full state is aske
   expect(dropped()).toBe(2)
 })
 
-test('an application that waits is not asked for again', () => {
+test('an application that waits is not asked for again, and an object of another kind has a place of its own', () => {
   const { queue } = open()
   queue.add(entry('a'))
-  for (const name of ['a', 'b', 'b']) queue.want({ namespace: 'argocd', name, at: 2 })
-  expect(queue.peek(10).map(({ name, state }) => [name, typeof state])).toEqual([
-    ['a', 'object'],
-    ['b', 'string'],
+  for (const name of ['a', 'b', 'b']) queue.want({ kind: 'Application', namespace: 'argocd', name, at: 2 })
+  queue.want({ kind: 'Rollout', namespace: 'argocd', name: 'a', at: 2 })
+  expect(queue.peek(10).map(({ kind, name, state }) => [kind, name, typeof state])).toEqual([
+    ['Application', 'a', 'object'],
+    ['Application', 'b', 'string'],
+    ['Rollout', 'a', 'string'],
   ])
 })

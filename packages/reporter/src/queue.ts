@@ -1,15 +1,21 @@
 /**
- * What is to be sent: one entry per application, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of characters an entry has no manifest,
- * and the application is read again when it is sent. Above the limit of entries the oldest one is dropped, and `onDropped` asks for a full state.
+ * What is to be sent: one entry per application or other object, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of characters an entry has no
+ * manifest, and the object is read again when it is sent. Above the limit of entries the oldest one is dropped, and `onDropped` asks for a full state.
  */
+import type { ReportedKind } from '@windlass/protocol'
 
-export interface Entry {
+/** Names what is reported. */
+export interface EntryName {
+  readonly kind: 'Application' | ReportedKind
   readonly namespace: string
   readonly name: string
+}
+
+export interface Entry extends EntryName {
   readonly uid: string | undefined
   /** When the state was read. Epoch milliseconds. */
   readonly at: number
-  /** `wanted`: the state is read when it is sent. `gone`: the application does not exist anymore. */
+  /** `wanted`: the state is read when it is sent. `gone`: the object does not exist anymore. */
   readonly state: { readonly manifest: string } | 'wanted' | 'gone'
 }
 
@@ -51,7 +57,7 @@ export class Queue {
     if (this.#entries.size > this.#limits.maxEntries) this.#dropOldest()
   }
 
-  /** Asks for an application, unless it waits already. */
+  /** Asks for an object, unless it waits already. */
   want(entry: Omit<Entry, 'state' | 'uid'>): void {
     if (!this.#entries.has(keyOf(entry))) this.add({ ...entry, uid: undefined, state: 'wanted' })
   }
@@ -81,6 +87,6 @@ function sizeOf({ state }: Entry): number {
   return typeof state === 'object' ? state.manifest.length : 0
 }
 
-export function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`
+export function keyOf({ kind, namespace, name }: EntryName): string {
+  return `${kind}/${namespace}/${name}`
 }

@@ -62,7 +62,18 @@ async function openScene(namespaces: readonly string[]) {
   const kube = openKube({ access: { server: url, insecure: false, namespace: 'open' }, log: silentLog })
   const clock = manualClock(1_000_000)
   const client = createClient({ url, transport: nodeTransport() })
-  const common = { kube, client, tokenFile, namespaces, shard: 0, shards: 1, version: '1', clock, log: silentLog }
+  const common = {
+    kube,
+    client,
+    tokenFile,
+    namespaces,
+    objectNamespaces: [],
+    shard: 0,
+    shards: 1,
+    version: '1',
+    clock,
+    log: silentLog,
+  }
   const reporter = startReporter(common)
   return {
     bodies,

@@ -1,18 +1,20 @@
 /**
- * Watches the applications of a cluster and reports them, one body after the other (docs/development/adr/0130-reported-applications.md). A body is sent again until the server has it. What cannot be
- * sent as a part of a body is sent alone, and what the server refuses alone is left out, so that one application does not stop the others.
+ * Watches the applications, rollouts and workflows of a cluster and reports them, one body after the other (docs/development/adr/0130-reported-applications.md and
+ * 0159-reported-rollouts-and-workflows.md). A body is sent again until the server has it. What cannot be sent as a part of a body is sent alone, and what the server refuses alone is left out, so that
+ * one object does not stop the others.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { isAbort, isFault, pauseMs, readNamedFile, type Clock, type Logger } from '@windlass/kit'
-import { ALL_NAMESPACES, type Change, type Kube } from '@windlass/kube'
+import { ALL_NAMESPACES, type Kube } from '@windlass/kube'
 import { reporterCalls } from '@windlass/client/reporter'
-import { REPORTER_ALIVE_MS, shardOf, type Client, type EventsAnswer, type FullState } from '@windlass/protocol'
+import { REPORTER_ALIVE_MS, type Client, type EventsAnswer, type FullState } from '@windlass/protocol'
+import { ApplicationWatches } from './applications.ts'
 import { nextBatch, type Batch } from './batch.ts'
-import { FullStateRun, type KnownApplication } from './full-state.ts'
+import { FullStateRun } from './full-state.ts'
 import { manifestOf } from './manifest.ts'
-import { keyOf, Queue, type Entry, type QueueLimits } from './queue.ts'
-import { Sight } from './sight.ts'
+import { isForbidden, ObjectWatches } from './objects.ts'
+import { keyOf, Queue, type Entry, type EntryName, type QueueLimits } from './queue.ts'
 
 export interface ReporterOptions {
   readonly kube: Kube
@@ -22,7 +24,9 @@ export interface ReporterOptions {
   readonly tokenFile: string
   /** Absent: all namespaces. */
   readonly namespaces?: readonly string[] | undefined
-  /** The part of the applications that this process reports, from 0. */
+  /** Where rollouts and workflows are reported. Absent: where applications are. */
+  readonly objectNamespaces?: readonly string[] | undefined
+  /** The part of the applications and other objects that this process reports, from 0. */
   readonly shard: number
   readonly shards: number
   readonly version: string
@@ -36,10 +40,12 @@ export interface ReporterOptions {
 export interface ReporterStatus {
   /** Applications that exist in this part. */
   readonly applications: number
+  /** Rollouts, their ReplicaSets and workflows that exist in this part. */
+  readonly objects: number
   /** Entries that wait, and the characters of their manifests. */
   readonly waiting: number
   readonly waitingCharacters: number
-  /** Bodies that the server took, and applications that it refused. */
+  /** Bodies that the server took, and objects that it refused. */
   readonly sent: number
   readonly refused: number
   /** When the server last took a body, epoch milliseconds; 0 for never. */
@@ -62,7 +68,6 @@ const FULL_STATE_MS = 600_000
 const PATIENCE_MS = 60_000
 const BACKOFF = { baseMs: 500, maxMs: 30_000 }
 const TIMEOUT_MS = 30_000
-const FORBIDDEN = 403
 
 const zip = promisify(gzip)
 
@@ -80,10 +85,8 @@ class ClusterReporter implements Reporter {
   readonly #options: ReporterOptions
   readonly #stopped = new AbortController()
   readonly #queue: Queue
-  readonly #sight: Sight
-  readonly #known = new Map<string, KnownApplication>()
-  /** Watches that have not listed everything yet. */
-  #unlisted: number
+  readonly #applications: ApplicationWatches
+  readonly #objects: ObjectWatches
   #fullState: FullStateRun | undefined
   /** When a full state is due. Monotonic milliseconds. */
   #fullStateAt: number
@@ -101,21 +104,35 @@ class ClusterReporter implements Reporter {
     this.#fullStateAt = options.clock.monotonic()
     this.#queue = new Queue({ ...LIMITS, ...options.limits }, () => this.#askFullState())
     const places = options.namespaces ?? [ALL_NAMESPACES]
-    this.#unlisted = places.length
-    this.#sight = new Sight(places, options)
-    this.ended = Promise.all([...places.map((namespace) => this.#watch(namespace)), this.#send()]).then(() => undefined)
+    const wake = (): void => this.#wake.resolve()
+    const common = {
+      ...options,
+      signal: this.#stopped.signal,
+      onChange: (entry: Entry): void => {
+        this.#queue.add(entry)
+        wake()
+      },
+      onListed: (): void => {
+        this.#askFullState()
+        wake()
+      },
+    }
+    this.#applications = new ApplicationWatches({ ...common, namespaces: places, onSeenAgain: wake })
+    this.#objects = new ObjectWatches({ ...common, namespaces: options.objectNamespaces ?? places })
+    this.ended = Promise.all([this.#applications.ended, this.#objects.ended, this.#send()]).then(() => undefined)
     this.ended.catch(() => undefined)
   }
 
   status(): ReporterStatus {
     return {
-      applications: this.#known.size,
+      applications: this.#applications.known.size,
+      objects: this.#objects.known.size,
       waiting: this.#queue.size,
       waitingCharacters: this.#queue.characters,
       sent: this.#sent,
       refused: this.#refused,
       heardAt: this.#heardAt,
-      isBlind: this.#sight.blind.length > 0,
+      isBlind: this.#applications.sight.blind.length > 0,
     }
   }
 
@@ -127,43 +144,6 @@ class ClusterReporter implements Reporter {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  /** Follows the applications of a namespace. After a gap the watch lists again, and then the full state is reported again. */
-  async #watch(namespace: string): Promise<void> {
-    const { signal } = this.#stopped
-    let isFirst = true
-    const onHeard = (): void => {
-      this.#sight.heard(namespace)
-      if (this.#sight.wasBlind) this.#wake.resolve()
-    }
-    for await (const change of this.#options.kube.watch({ kind: 'Application', namespace }, { signal, onHeard })) {
-      if (change.type !== 'synced') this.#note(change)
-      else {
-        if (isFirst) this.#unlisted -= 1
-        isFirst = false
-        this.#askFullState()
-      }
-      this.#wake.resolve()
-    }
-  }
-
-  #note({ type, object }: Exclude<Change, { type: 'synced' }>): void {
-    const { name, namespace = '', uid, resourceVersion: version } = object.metadata
-    const { shard, shards, clock } = this.#options
-    if (shardOf(namespace, name, shards) !== shard) return
-    const key = keyOf({ namespace, name })
-    const common = { namespace, name, uid, at: clock.now() }
-    if (type === 'set') {
-      this.#known.set(key, { namespace, name, uid, version })
-      this.#queue.add({ ...common, state: { manifest: manifestOf(object) } })
-      return
-    }
-    const known = this.#known.get(key)
-    // The end of an application whose name another one has by now.
-    if (known?.uid !== undefined && known.uid !== uid) return
-    this.#known.delete(key)
-    this.#queue.add({ ...common, state: 'gone' })
   }
 
   #askFullState(): void {
@@ -193,8 +173,8 @@ class ClusterReporter implements Reporter {
    */
   async #sendNext(): Promise<boolean> {
     const now = this.#options.clock.monotonic()
-    const isBlind = this.#sight.check()
-    const isDue = !isBlind && this.#unlisted === 0 && now >= this.#fullStateAt
+    const isBlind = this.#applications.sight.check()
+    const isDue = !isBlind && this.#applications.isListed && now >= this.#fullStateAt
     const isPatient = this.#queue.size > 0 && now < this.#fullStateAt + PATIENCE_MS
     if (isDue && !isPatient) await this.#sendFullState()
     else if (this.#queue.size > 0) await this.#sendChanges()
@@ -224,45 +204,56 @@ class ClusterReporter implements Reporter {
         return false
       }
       this.#refused += 1
-      this.#options.log.warn({ err: error, application: entries[0]?.name }, 'the server refuses an application; it is left out')
+      this.#options.log.warn({ err: error, ...nameOf(entries[0]) }, 'the server refuses an object; it is left out')
     }
     return true
   }
 
   async #sendFullState(): Promise<void> {
     const { clock, log, fullStateMs = FULL_STATE_MS } = this.#options
-    const run = (this.#fullState ??= new FullStateRun([...this.#known.values()], clock.now()))
-    const { wanted } = await this.#post([], run.chunk).catch((error: unknown) => {
+    const { kinds } = this.#objects
+    const run = (this.#fullState ??= new FullStateRun([...this.#applications.known.values(), ...this.#objects.listed()], {
+      kinds,
+      startedAt: clock.now(),
+    }))
+    const { wanted, wantedObjects = [] } = await this.#post([], run.chunk).catch((error: unknown) => {
       if (!isFault(error, 'request-invalid', 'payload-too-large')) throw error
       // Changes are reported also to a server that does not take full states.
       log.warn({ err: error }, 'the server refuses the full state')
-      return { wanted: [] }
+      return { wanted: [], wantedObjects: [] }
     })
     const at = clock.now()
-    for (const { namespace, name } of wanted)
-      if (this.#known.has(keyOf({ namespace, name }))) this.#queue.want({ namespace, name, at })
+    const names: readonly EntryName[] = [
+      ...wanted.map(({ namespace, name }) => ({ kind: 'Application', namespace, name }) as const),
+      ...wantedObjects,
+    ]
+    for (const named of names) {
+      const { known } = named.kind === 'Application' ? this.#applications : this.#objects
+      if (known.has(keyOf(named))) this.#queue.want({ ...named, at })
+    }
     // A gap meanwhile asks for another one.
     if (this.#fullState !== run || run.advance()) return
     this.#fullState = undefined
     this.#fullStateAt = clock.monotonic() + fullStateMs
   }
 
-  /** Returns undefined also for an application that may not be read: it must not hold up the others. */
-  async #read({ namespace, name }: Entry): Promise<string | undefined> {
+  /** Returns undefined also for an object that may not be read: it must not hold up the others. */
+  async #read(entry: Entry): Promise<string | undefined> {
     const { kube, log } = this.#options
+    const { kind, namespace, name } = entry
     try {
-      const object = await kube.find({ kind: 'Application', namespace, name }, this.#stopped.signal)
+      const object = await kube.find({ kind, namespace, name }, this.#stopped.signal)
       return object && manifestOf(object)
     } catch (error) {
-      if (!isFault(error, 'cluster-refused') || error.details['httpStatus'] !== FORBIDDEN) throw error
-      log.warn({ err: error, namespace, application: name }, 'an application may not be read; it is left out')
+      if (!isForbidden(error)) throw error
+      log.warn({ err: error, ...nameOf(entry) }, 'an object may not be read; it is left out')
       return undefined
     }
   }
 
   async #post(data: readonly object[], fullState?: FullState): Promise<EventsAnswer> {
     const { client, tokenFile, shard, shards, version, clock } = this.#options
-    const reporter = { shard, shards, version, ...(this.#sight.wasBlind && { isBlind: true }) }
+    const reporter = { shard, shards, version, ...(this.#applications.sight.wasBlind && { isBlind: true }) }
     const body = await zip(JSON.stringify({ data, reporter, ...(fullState !== undefined && { fullState }) }))
     const answer = await reporterCalls(client.withToken(readToken(tokenFile))).events(body, {
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
@@ -279,7 +270,7 @@ class ClusterReporter implements Reporter {
   async #rest(): Promise<void> {
     const { clock } = this.#options
     const { signal } = this.#stopped
-    const mayList = this.#unlisted === 0 && !this.#sight.wasBlind
+    const mayList = this.#applications.isListed && !this.#applications.sight.wasBlind
     const until = Math.min(this.#sentAt + REPORTER_ALIVE_MS, mayList ? this.#fullStateAt : Infinity)
     const woken = new AbortController()
     const pause = clock.sleep(Math.max(0, until - clock.monotonic()), AbortSignal.any([signal, woken.signal]))
@@ -287,4 +278,10 @@ class ClusterReporter implements Reporter {
     woken.abort()
     this.#wake = Promise.withResolvers()
   }
+}
+
+/** What a log says of an entry. */
+function nameOf(entry: Entry | undefined): object {
+  const { kind, namespace, name } = entry ?? {}
+  return { kind, namespace, name }
 }

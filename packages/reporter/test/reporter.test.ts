@@ -1,26 +1,32 @@
-/** Reporters on a real API server, which serves applications by a definition of our own, and a real server. */
+/** Reporters on a real API server, which serves applications and rollouts by definitions of our own, and a real server. */
 import { writeFileSync } from 'node:fs'
 import { shardOf } from '@windlass/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { startCluster } from '../../../e2e/support/cluster.ts'
 import { startService } from '../../../e2e/support/process.ts'
 import { WINDLASS } from '../../../e2e/support/programs.ts'
-import { stopServingApplications } from './support/application-crd.ts'
+import { stopServingReportedKinds } from './support/argo-crds.ts'
 import { openReporterScene } from './support/reporter-scene.ts'
 
-afterAll(async () => stopServingApplications(await startCluster()))
+afterAll(async () => stopServingReportedKinds(await startCluster()))
 
 const PATIENCE = { timeout: 60_000, interval: 100 }
 
-test('what is created, changed and deleted in a cluster is shown, and a new process finds what it missed (O058, O059)', async () => {
+test('what is created, changed and deleted in a cluster is shown, and a new process finds what it missed (O058, O059, O061)', async () => {
   await using scene = await openReporterScene('reporter-life')
   await scene.create('first')
   await scene.create('second', {
     health: 'Degraded',
     spec: { source: { repoURL: 'https://git.test/x', helm: { values: 'hidden' } } },
   })
+  await scene.putRollout('front', { step: 1 })
+  await scene.putRollout('back', { phase: 'Healthy', step: 2 })
   const reporter = scene.start()
   await expect.poll(scene.shown, PATIENCE).toEqual({ first: 'healthy', second: 'degraded' })
+  await expect.poll(scene.shownRollouts, PATIENCE).toEqual({ front: 'paused 1', back: 'healthy 2' })
+  await scene.putRollout('front', { phase: 'Healthy', step: 2 })
+  await scene.removeRollout('back')
+  await expect.poll(scene.shownRollouts, PATIENCE).toEqual({ front: 'healthy 2' })
   await scene.create('third')
   await scene.change('second', { health: { status: 'Healthy' } })
   await scene.remove('first')
@@ -33,15 +39,23 @@ test('what is created, changed and deleted in a cluster is shown, and a new proc
   expect(JSON.stringify(scene.line.bodies)).not.toContain('hidden')
   await expect
     .poll(() => reporter.status(), PATIENCE)
-    .toMatchObject({ applications: 2, waiting: 0, waitingCharacters: 0, refused: 0 })
+    .toMatchObject({ applications: 2, objects: 1, waiting: 0, waitingCharacters: 0, refused: 0 })
+  const { history } = await admin.reportedRollouts.get('prod/reporter-life/front')
+  expect(history).toMatchObject([
+    { phase: 'healthy', weight: 100 },
+    { phase: 'paused', currentStep: 1, weight: 50 },
+  ])
   await reporter.close()
 
   await scene.remove('third')
   await scene.create('fourth')
   await scene.change('second', { health: { status: 'Missing' } })
+  await scene.removeRollout('front')
+  for (const name of ['left', 'right']) await scene.putRollout(name, { step: 1 })
   const before = scene.line.bodies.length
   scene.start()
   await expect.poll(scene.shown, PATIENCE).toEqual({ second: 'missing', fourth: 'healthy' })
+  await expect.poll(scene.shownRollouts, PATIENCE).toEqual({ left: 'paused 1', right: 'paused 1' })
   const chunks = scene.line.bodies.slice(before).flatMap(({ fullState }) => fullState ?? [])
   expect(chunks[0]?.listed).toHaveLength(2)
   // Nothing was shown that does not exist.

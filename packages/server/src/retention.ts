@@ -20,6 +20,7 @@ import { deleteOldInvitations } from './store/access/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
 import { deleteEndedApplications } from './store/runtimes/applications.ts'
+import { deleteEndedObjects } from './store/runtimes/reported-objects.ts'
 import { deleteOldReleases } from './store/runtimes/releases.ts'
 import { deleteOldRuntimeCalls } from './store/runtimes/runtime-calls.ts'
 import { deleteOldGitlabJobs, deleteOldGitlabManagers } from './store/runtimes/gitlab-jobs.ts'
@@ -56,6 +57,8 @@ const BATCH = 200
 const EXPIRED_KEY_DAYS = 30
 /** How long the end of a call at an app-proxy is still accepted after the audit log has said that it is not known. */
 const LOST_CALL_DAYS = 30
+/** How long workflows are shown after they are gone from their cluster. */
+const WORKFLOW_DAYS = 7
 /** Records of the audit log per transaction. */
 const RECORDS = 1_000
 /** Number of objects that are deleted at once. */
@@ -106,6 +109,14 @@ export async function retain(app: App): Promise<void> {
     'lost calls at app-proxies': inWrite((tx) => deleteOldRuntimeCalls(tx, now - LOST_CALL_DAYS * DAY_MS)),
     releases: inBatches(deleteOldReleases, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
     'ended applications': inBatches(deleteEndedApplications, { before: now - DAY_MS, limit: BATCH }),
+    'ended rollouts': inBatches((tx, old) => deleteEndedObjects(tx, { ...old, kinds: ['Rollout', 'ReplicaSet'] }), {
+      before: now - DAY_MS,
+      limit: BATCH,
+    }),
+    'ended workflows': inBatches((tx, old) => deleteEndedObjects(tx, { ...old, kinds: ['Workflow'] }), {
+      before: now - WORKFLOW_DAYS * DAY_MS,
+      limit: BATCH,
+    }),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
     messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),
     'pull requests': inWrite((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS)),

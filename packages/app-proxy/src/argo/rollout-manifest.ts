@@ -63,17 +63,6 @@ export const RolloutManifest = z.object({
 })
 export type RolloutManifest = z.output<typeof RolloutManifest>
 
-/** True once the current revision is the stable one. */
-export function isComplete({ status }: RolloutManifest): boolean {
-  return status?.stableRS !== undefined && status.stableRS === status.currentPodHash
-}
-
-/** Returns the index of the step of a canary at which the rollout is; the number of steps after the last one. */
-export function currentStepOf(manifest: RolloutManifest): number {
-  const steps = manifest.spec.strategy?.canary?.steps ?? []
-  return manifest.status?.currentStepIndex ?? (isComplete(manifest) ? steps.length : 0)
-}
-
 export function historyLimitOf({ spec }: RolloutManifest): number {
   return spec.revisionHistoryLimit ?? HISTORY_LIMIT
 }

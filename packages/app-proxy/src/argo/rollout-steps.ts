@@ -1,7 +1,7 @@
 /** The steps of a canary: what each does, and how far the rollout is with it. */
 import { isRecord } from '@windlass/kit/json'
-import type { RolloutStep, RolloutStepState } from '@windlass/protocol'
-import { currentStepOf, isComplete, type RolloutManifest } from './rollout-manifest.ts'
+import { rolloutStepOf, type RolloutStep, type RolloutStepState } from '@windlass/protocol'
+import type { RolloutManifest } from './rollout-manifest.ts'
 
 type Step = Readonly<Record<string, unknown>>
 
@@ -9,7 +9,7 @@ type Step = Readonly<Record<string, unknown>>
 export function stepsOf(manifest: RolloutManifest): RolloutStep[] {
   const { spec, status } = manifest
   const steps = spec.strategy?.canary?.steps ?? []
-  const current = currentStepOf(manifest)
+  const current = rolloutStepOf(manifest)
   return steps.map((step, index): RolloutStep => {
     const kind = Object.keys(step)[0] ?? 'unknown'
     return { kind, text: textOf(kind, step[kind]), state: stateOf() }
@@ -32,24 +32,6 @@ function currentState({ spec, status }: RolloutManifest, step: Step): RolloutSte
   const analysis = status?.canary?.currentStepAnalysisRunStatus?.status
   const isFailed = analysis === 'Failed' || analysis === 'Error' || status?.phase === 'Degraded'
   return isFailed ? 'failed' : 'active'
-}
-
-/** Returns the percentage that the current revision should have: what the router of traffic has set, or the last weight up to the current step. */
-export function currentWeight(manifest: RolloutManifest): number | undefined {
-  const { spec, status } = manifest
-  const { canary } = spec.strategy ?? {}
-  if (canary === undefined || canary === null) return undefined
-  const routed = status?.canary?.weights?.canary?.weight
-  if (routed !== undefined) return routed
-  if (isComplete(manifest)) return 100
-  if (status?.abort === true) return 0
-  // Without steps all pods are replaced at once.
-  if (canary.steps.length === 0) return 100
-  const current = currentStepOf(manifest)
-  if (current >= canary.steps.length) return 100
-  const weights = canary.steps.slice(0, current + 1).map(({ setWeight }) => setWeight)
-  const last = weights.findLast((weight) => typeof weight === 'number')
-  return last === undefined ? 0 : Number(last)
 }
 
 const TEXTS: Readonly<Record<string, (value: unknown) => string>> = {

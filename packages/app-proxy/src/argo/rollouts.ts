@@ -4,21 +4,22 @@
  */
 import { fault } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
-import type {
-  ResourceNode,
-  Rollout,
-  RolloutAction,
-  RolloutActionInput,
-  RolloutKey,
-  RolloutRolledBack,
-  RolloutRollbackAvailability,
-  RolloutRollbackInput,
+import {
+  rolloutStepOf,
+  type ResourceNode,
+  type Rollout,
+  type RolloutAction,
+  type RolloutActionInput,
+  type RolloutKey,
+  type RolloutRolledBack,
+  type RolloutRollbackAvailability,
+  type RolloutRollbackInput,
 } from '@windlass/protocol'
 import { noteSubject } from '../audit/call.ts'
 import type { ArgoApi } from './api.ts'
 import type { Applications } from './applications.ts'
 import type { LiveObjects } from './live-objects.ts'
-import { currentStepOf, historyLimitOf, RolloutManifest } from './rollout-manifest.ts'
+import { historyLimitOf, RolloutManifest } from './rollout-manifest.ts'
 import { revisionsOf, toRollout, type RolloutFacts } from './show-rollout.ts'
 
 /** Rollouts of one application that are read. */
@@ -137,7 +138,7 @@ function requireAction({ manifest, actions }: Found, action: RolloutAction, { na
     })
   if (action === 'skip-current-step' && step === undefined)
     throw fault('request-invalid', { message: 'The step that is to be skipped is missing: `step`.' })
-  if (step !== undefined && step !== currentStepOf(manifest))
+  if (step !== undefined && step !== rolloutStepOf(manifest))
     throw fault('conflict', {
       message: `The rollout "${name}" is not at the step ${step} anymore.`,
       hint: 'Look at it again, then repeat the call.',

@@ -1,15 +1,18 @@
 /** A rollout in the spelling of this API: its manifest, the ReplicaSets that it owns, and what Argo CD offers to do with it. */
 import { defined } from '@windlass/kit'
 import {
+  isCompleteRollout,
   ROLLOUT_ACTIONS,
-  ROLLOUT_PHASES,
+  rolloutPhaseOf,
+  rolloutStepOf,
+  rolloutWeightOf,
   type ResourceNode,
   type Rollout,
   type RolloutAnalysis,
   type RolloutRevision,
 } from '@windlass/protocol'
-import { currentStepOf, isComplete, type RolloutManifest } from './rollout-manifest.ts'
-import { currentWeight, stepsOf } from './rollout-steps.ts'
+import type { RolloutManifest } from './rollout-manifest.ts'
+import { stepsOf } from './rollout-steps.ts'
 
 export interface RolloutFacts {
   readonly manifest: RolloutManifest
@@ -28,8 +31,8 @@ export function toRollout({ manifest, nodes, actions }: RolloutFacts): Rollout {
     namespace: metadata.namespace,
     name: metadata.name,
     ...strategyOf(manifest),
-    ...phaseOf(manifest),
-    isComplete: isComplete(manifest),
+    ...rolloutPhaseOf(manifest),
+    isComplete: isCompleteRollout(manifest),
     isPaused: spec.paused || (status?.pauseConditions ?? []).length > 0,
     isAborted: status?.abort === true,
     steps,
@@ -43,8 +46,8 @@ export function toRollout({ manifest, nodes, actions }: RolloutFacts): Rollout {
     actions: ROLLOUT_ACTIONS.filter((name) => actions.get(name) === true),
     ...defined({
       uid: metadata.uid,
-      currentStep: steps.length === 0 ? undefined : currentStepOf(manifest),
-      weight: currentWeight(manifest),
+      currentStep: steps.length === 0 ? undefined : rolloutStepOf(manifest),
+      weight: rolloutWeightOf(manifest),
       revision: revisions.find((one) => one.isCurrent)?.revision,
     }),
   }
@@ -58,17 +61,6 @@ function strategyOf({ spec }: RolloutManifest): Pick<Rollout, 'strategy' | 'serv
   if (blueGreen !== undefined && blueGreen !== null)
     return { strategy: 'blue-green', services: named(blueGreen.activeService, blueGreen.previewService) }
   return { strategy: 'unknown', services: [] }
-}
-
-/** A phase counts only for what the controller has seen. */
-function phaseOf({ metadata, status }: RolloutManifest): Pick<Rollout, 'phase' | 'message'> {
-  const seen = Number(status?.observedGeneration)
-  if (metadata.generation !== undefined && seen < metadata.generation)
-    return { phase: 'progressing', message: 'The controller has not seen the last change yet.' }
-  if (status?.controllerPause === true && status.pauseConditions.length === 0)
-    return { phase: 'progressing', message: 'The controller goes on.' }
-  const phase = ROLLOUT_PHASES.find((name) => name === status?.phase?.toLowerCase()) ?? 'unknown'
-  return { phase, ...defined({ message: status?.message }) }
 }
 
 function analysesOf(status: RolloutManifest['status']): RolloutAnalysis[] {

@@ -1,11 +1,13 @@
-/** The settings of the account for GitOps, which the control plane has. It is asked with the key of the caller, so its own rights count too. */
+/** What the control plane has: the settings of the account for GitOps, and where the runtime is reached. It is asked with the key of the caller, so its own rights count too. */
 import { appProxyCalls } from '@windlass/client/app-proxy'
 import { fault, isFault } from '@windlass/kit'
-import type { Client, GitopsSettings } from '@windlass/protocol'
+import type { Client, GitopsRuntime, GitopsSettings } from '@windlass/protocol'
 
 export interface ControlPlane {
   /** Returns the settings. Throws `control-plane-unreachable`. */
   settings(key: string): Promise<GitopsSettings>
+  /** Returns what the server knows of a runtime. Throws `not-found`, and like `settings`. */
+  runtime(key: string, name: string): Promise<GitopsRuntime>
   /** Chooses the shared repository. Throws `conflict` if the account has another one, and like `settings`. */
   choose(key: string, sharedRepository: string): Promise<GitopsSettings>
 }
@@ -15,6 +17,14 @@ export function openControlPlane(client: Client): ControlPlane {
   const calls = (key: string): ReturnType<typeof appProxyCalls> => appProxyCalls(client.withToken(key))
   return {
     settings: (key) => calls(key).settings().catch(refuse),
+    async runtime(key, name) {
+      try {
+        return await calls(key).runtime(name)
+      } catch (error) {
+        if (isFault(error, 'not-found')) throw error
+        return refuse(error)
+      }
+    },
     choose: (key, sharedRepository) => calls(key).chooseSettings({ sharedRepository }).catch(refuse),
   }
 }

@@ -36,15 +36,33 @@ export async function openSource(branches: RepositoryBranches, call: GitopsCall,
   return { source, branch: await branches.open(call, source.repository) }
 }
 
-/** Returns the file of an application; undefined if the Git source has none. Throws `file-too-large` for a source with more than 1,000 files. */
-export async function findInSource(view: RepositoryView, { source }: OpenSource, name: string): Promise<FoundFile | undefined> {
+/** Returns the files that Argo CD applies, from the folder of the Git source. Throws `file-too-large` for a source with more than 1,000 files. */
+async function appliedFiles(view: RepositoryView, { source }: OpenSource): Promise<string[]> {
   const files = await listFiles(view, {
     files: MAX_FILES,
     folders: MAX_FOLDERS,
     what: `The folder of the Git source "${source.name}"`,
     hint: 'Divide it into several Git sources.',
   })
-  const applied = files.filter((file) => problemOfFile(file, source) === undefined)
+  return files.filter((file) => problemOfFile(file, source) === undefined)
+}
+
+/** Returns the files that Argo CD applies with their texts. Throws like `findInSource`. */
+export async function readSource(view: RepositoryView, open: OpenSource): Promise<Pick<FoundFile, 'file' | 'text'>[]> {
+  const files = await appliedFiles(view, open)
+  const found: Pick<FoundFile, 'file' | 'text'>[] = []
+  for (let at = 0; at < files.length; at += READS) {
+    const texts = await Promise.all(
+      files.slice(at, at + READS).map(async (file) => ({ file, text: await readIfText(view, file) })),
+    )
+    for (const { file, text } of texts) if (text !== undefined) found.push({ file, text })
+  }
+  return found
+}
+
+/** Returns the file of an application; undefined if the Git source has none. Throws `file-too-large` for a source with more than 1,000 files. */
+export async function findInSource(view: RepositoryView, open: OpenSource, name: string): Promise<FoundFile | undefined> {
+  const applied = await appliedFiles(view, open)
   // Most files have the name of their application.
   const sorted = [...applied.filter((file) => file.includes(name)), ...applied.filter((file) => !file.includes(name))]
   for (let at = 0; at < sorted.length; at += READS) {

@@ -9,6 +9,7 @@ import { detachRuntime } from '../argo/detach.ts'
 import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ApplicationFileParts } from '../http/application-file-routes.ts'
+import type { DeliveryParts } from '../http/delivery-routes.ts'
 import type { GitopsParts } from '../http/gitops-routes.ts'
 import { openAppliedApplications } from './applied-applications.ts'
 import { openApplicationFiles } from './application-files.ts'
@@ -16,7 +17,9 @@ import { openArgoRollouts } from './argo-rollouts.ts'
 import { openClusterSecrets } from './cluster-secrets.ts'
 import { openClusters } from './clusters.ts'
 import { openControlPlane } from './control-plane.ts'
+import { openDeliveryPipelines } from './delivery-pipelines.ts'
 import { openGitSources } from './git-sources.ts'
+import { openHookSecrets } from './hook-secrets.ts'
 import { openRepositoryBranches } from './repository-branch.ts'
 import { openRuntimeCharts } from './runtime-chart.ts'
 import { openSharedConfigurations } from './shared-configuration.ts'
@@ -48,7 +51,7 @@ export function openGitops({
   place,
   isNamespaced,
   ...rest
-}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts, 'slots'> {
+}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts & DeliveryParts, 'slots'> {
   const controlPlane = openControlPlane(client)
   const repositories = openUserRepositories(rest)
   const branches = openRepositoryBranches({ repositories, commits })
@@ -64,5 +67,14 @@ export function openGitops({
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
     applicationFiles: openApplicationFiles({ gitSources, branches, applications, place, seesOthers: argo !== undefined }),
     applied: openAppliedApplications({ applications, branches, argo, namespace: place.namespace }),
+    deliveryPipelines: openDeliveryPipelines({
+      gitSources,
+      branches,
+      repositories,
+      controlPlane,
+      secrets: openHookSecrets(kube, place.namespace),
+      applications,
+      place,
+    }),
   }
 }

@@ -1,9 +1,8 @@
 /** Routes for the webhooks of repositories at a forge: with them a forge behind the firewall reports its events to the control plane. */
-import { FORGE_HOOKS, HOOKS_OF_PAGE, MAX_HOOK_PAGES, type ForgeHook } from '@windlass/forges'
-import { fault } from '@windlass/kit'
+import { FORGE_HOOKS } from '@windlass/forges'
 import { HttpUrl } from '@windlass/protocol'
 import { z } from 'zod'
-import type { ForgeSession } from '../forge/session.ts'
+import { listHooks } from '../forge/list-hooks.ts'
 import type { OpenSession } from './browse-routes.ts'
 import { ByName, RepoName } from './fields.ts'
 import { route, type Route } from './route.ts'
@@ -65,21 +64,4 @@ export function hookRoutes(open: OpenSession): Route[] {
       },
     }),
   ]
-}
-
-async function listHooks(session: ForgeSession, repo: string): Promise<ForgeHook[]> {
-  const { integration } = session
-  const found: ForgeHook[] = []
-  for (let number = 1; number <= MAX_HOOK_PAGES; number += 1) {
-    const { path, read } = FORGE_HOOKS[integration.provider].page(repo, number)
-    const hooks = read((await session.page(session.at(path))).body)
-    if (hooks === undefined)
-      throw fault('forge-refused', {
-        message: `The answer of ${new URL(integration.url).hostname} is not a list of webhooks.`,
-        hint: 'Check the URL of the integration.',
-      })
-    found.push(...hooks)
-    if (hooks.length < HOOKS_OF_PAGE) break
-  }
-  return found
 }

@@ -100,9 +100,16 @@ const OBJECTS_OF_HOSTED: typeof OBJECTS = [
   { group: 'argoproj.io', resource: 'appprojects' },
 ]
 
-/** Rights on workflows that the chart gives the app-proxy, and users can grant only what they have. */
+/** What the reporter reads besides applications. */
+const REPORTED: typeof OBJECTS = [
+  { group: 'argoproj.io', resource: 'rollouts' },
+  { group: 'argoproj.io', resource: 'workflows' },
+  { group: 'apps', resource: 'replicasets' },
+]
+
+/** Rights on workflows that the chart gives the app-proxy besides those of the reporter, and users can grant only what they have. */
 const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & { readonly verbs: readonly string[] })[] = [
-  { group: 'argoproj.io', resource: 'workflows', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'argoproj.io', resource: 'workflows', verbs: ['create', 'patch', 'delete'] },
   { group: 'argoproj.io', resource: 'workflowtemplates', verbs: ['get'] },
   { group: '', resource: 'pods', verbs: ['list', 'delete'] },
   { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
@@ -131,6 +138,7 @@ export function neededRights(namespace: string, { kind, isHosted, operatesWorkfl
     // Helm and the app-proxy read Secrets, and users can grant only what they have.
     ...['get', 'list'].flatMap((verb) => OBJECTS.slice(0, 2).map((object) => ({ verb, ...object, namespace }))),
     ...['get', 'list', 'watch', 'patch', 'delete'].map((verb) => ({ verb, ...applications })),
+    ...['get', 'list', 'watch'].flatMap((verb) => REPORTED.map((object) => ({ verb, ...object, namespace }))),
     ...(operatesWorkflows ? WORKFLOWS : []).flatMap(({ verbs, ...object }) =>
       verbs.map((verb) => ({ verb, ...object, namespace })),
     ),

@@ -1,7 +1,15 @@
 /** What `get` and `delete` need to know about a kind of resource. */
 import type { ApiClient } from '@windlass/client'
 import type { Reason } from '@windlass/plan'
-import type { ApplicationHealth, ApplicationSync, DiskState, GitlabJobState, ReleaseStatus } from '@windlass/protocol'
+import type {
+  ApplicationHealth,
+  ApplicationSync,
+  DiskState,
+  GitlabJobState,
+  ReleaseStatus,
+  RolloutPhase,
+  WorkflowPhase,
+} from '@windlass/protocol'
 import type { Style } from '../format/style.ts'
 import { formatAge } from '../format/time.ts'
 import type { KindName } from '../kind-names.ts'
@@ -72,6 +80,16 @@ export interface ListQuery extends BuildFilters {
     readonly project?: string | undefined
     readonly health?: ApplicationHealth | undefined
     readonly sync?: ApplicationSync | undefined
+    readonly q?: string | undefined
+  }
+  readonly rollouts?: {
+    readonly runtime?: string | undefined
+    readonly phase?: RolloutPhase | undefined
+    readonly q?: string | undefined
+  }
+  readonly workflows?: {
+    readonly runtime?: string | undefined
+    readonly phase?: WorkflowPhase | undefined
     readonly q?: string | undefined
   }
   readonly releases?: { readonly product?: string | undefined; readonly status?: ReleaseStatus | undefined }

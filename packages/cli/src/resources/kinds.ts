@@ -27,6 +27,7 @@ import { disks } from './disk-kind.ts'
 import { gitlabJobs } from './gitlab-job-kind.ts'
 import { links } from './link-kind.ts'
 import { environments, products, promotionFlows, promotionPolicies, promotionTemplates, releases } from './product-kinds.ts'
+import { rollouts, workflows } from './reported-kinds.ts'
 import { tunnels } from './tunnel-kind.ts'
 import { cronTriggers, deliveries, eventTriggers, messages, triggers, webhooks } from './trigger-kinds.ts'
 
@@ -314,6 +315,10 @@ export function withKind<R>(name: string, use: <T>(kind: Kind<T>) => R): R {
       return use(tunnels)
     case 'applications':
       return use(applications)
+    case 'rollouts':
+      return use(rollouts)
+    case 'workflows':
+      return use(workflows)
     case 'environments':
       return use(environments)
     case 'products':

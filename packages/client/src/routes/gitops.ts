@@ -19,6 +19,12 @@ import {
   ResourceDifference,
   ReportedCluster,
   ReportedClusterQuery,
+  ReportedRollout,
+  ReportedRolloutDetails,
+  ReportedRolloutQuery,
+  ReportedWorkflow,
+  ReportedWorkflowDetails,
+  ReportedWorkflowQuery,
   ResourceKey,
   ResourceManifest,
   ResourceNode,
@@ -99,4 +105,18 @@ export const applications = {
   refresh: route('POST', '/v1/applications/{id}/refresh', { body: RefreshInput, answer: RuntimeApplicationDetails }),
   /** Ends the sync that runs. */
   terminate: route('POST', '/v1/applications/{id}/terminate', { answer: RuntimeApplicationDetails }),
+}
+
+/** Rollouts as their runtimes have reported them. `rollouts` asks the runtimes. */
+export const reportedRollouts = {
+  list: route('GET', '/v1/gitops-rollouts', { query: ReportedRolloutQuery, answer: page(ReportedRollout) }),
+  /** Shows a rollout by its id, or by RUNTIME/NAMESPACE/NAME, with its revisions and history. */
+  get: route('GET', '/v1/gitops-rollouts/{id}', { answer: ReportedRolloutDetails }),
+}
+
+/** Workflows as their runtimes have reported them, also those that are gone. */
+export const reportedWorkflows = {
+  list: route('GET', '/v1/gitops-workflows', { query: ReportedWorkflowQuery, answer: page(ReportedWorkflow) }),
+  /** Shows a workflow by its id, or by RUNTIME/NAMESPACE/NAME, with its failed pods and history. */
+  get: route('GET', '/v1/gitops-workflows/{id}', { answer: ReportedWorkflowDetails }),
 }

@@ -16,6 +16,8 @@ export interface ForgeHook {
 export interface NewHook {
   readonly url: string
   readonly secret: string
+  /** Header `Authorization` of its calls. Only Gitea can send one. */
+  readonly authorization?: string
 }
 
 export interface HookCall {
@@ -108,10 +110,16 @@ function configHooks({ pageSize, type, events }: ConfigForm): ForgeHooks {
       path: `${at(repo)}?${pageSize}=${HOOKS_OF_PAGE}&page=${page}`,
       read: (body) => readHooks(body, { id: ['id'], url: ['config', 'url'] }),
     }),
-    create: (repo, { url, secret }) => ({
+    create: (repo, { url, secret, authorization }) => ({
       method: 'POST',
       path: at(repo),
-      body: { ...type, active: true, events, config: { url, secret, content_type: 'json' } },
+      body: {
+        ...type,
+        active: true,
+        events,
+        config: { url, secret, content_type: 'json' },
+        ...(authorization !== undefined && { authorization_header: authorization }),
+      },
     }),
     refresh: (repo, { id }) => ({
       method: 'PATCH',

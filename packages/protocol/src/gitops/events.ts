@@ -1,7 +1,7 @@
 /**
  * What a reporter of a GitOps runtime sends, with the token of the runtime:
  *
- * POST /2.0/api/events  EventsBody -> EventsAnswer: states and deletions of applications, in JSON that may be compressed with gzip
+ * POST /2.0/api/events  EventsBody -> EventsAnswer: states and deletions of applications, rollouts, their ReplicaSets and workflows, in JSON that may be compressed with gzip
  *
  * The path and both shapes of a payload are those of the event reporter that public runtimes have. Ours are a list in `data`, and the fields `reporter` and `fullState`.
  *
@@ -10,6 +10,7 @@
  */
 import { z } from 'zod'
 import { Time } from '../base.ts'
+import { REPORTED_KINDS } from './reported-objects.ts'
 
 /** Maximum size of a body, compressed and uncompressed. Bytes. */
 export const MAX_EVENTS_BODY_BYTES = 8_388_608
@@ -59,7 +60,7 @@ export const EventPayload = z.looseObject({
 })
 export type EventPayload = z.output<typeof EventPayload>
 
-/** The part of the applications that a reporter has: those with `shardOf(namespace, name, shards) === shard`. */
+/** The part of the applications and other objects that a reporter has: those with `shardOf(namespace, name, shards) === shard`. */
 export const EventReporter = z.object({
   shard: z
     .int()
@@ -80,8 +81,12 @@ const Name = z.string().min(1).max(253)
 export const ListedApplication = z.object({ namespace: Name, name: Name, version: z.string().max(100).optional() })
 export type ListedApplication = z.infer<typeof ListedApplication>
 
+/** Names a rollout, a ReplicaSet or a workflow that exists. */
+export const ListedObject = ListedApplication.extend({ kind: z.enum(REPORTED_KINDS) })
+export type ListedObject = z.infer<typeof ListedObject>
+
 /**
- * The body is a chunk of everything that the reporter has: the applications of its payloads, and those that it names. The server removes what no chunk had after the last one. Chunks
+ * The body is a chunk of everything that the reporter has: what its payloads have, and what it names. The server removes what no chunk had after the last one. Chunks
  * are sent one after the other, each until it is acknowledged.
  */
 export const FullState = z.object({
@@ -93,6 +98,9 @@ export const FullState = z.object({
   chunk: z.int().min(1).max(100_000),
   isLast: z.boolean(),
   listed: few(MAX_LISTED).pipe(z.array(ListedApplication)).optional(),
+  /** Kinds of objects besides applications of which the reporter has all. Of other kinds nothing is removed, because a cluster may not have them or the reporter may not read them. */
+  kinds: z.array(z.enum(REPORTED_KINDS)).max(REPORTED_KINDS.length).optional(),
+  objects: few(MAX_LISTED).pipe(z.array(ListedObject)).optional(),
 })
 export type FullState = z.infer<typeof FullState>
 
@@ -115,13 +123,15 @@ export const EventsAnswer = z.object({
   ignored: z.int().nonnegative(),
   /** Applications of `listed` that are not stored in this version. A reporter sends them. */
   wanted: z.array(z.object({ namespace: z.string(), name: z.string() })),
+  /** The same of `objects`. Absent for none. */
+  wantedObjects: z.array(z.object({ kind: z.enum(REPORTED_KINDS), namespace: z.string(), name: z.string() })).optional(),
 })
 export type EventsAnswer = z.infer<typeof EventsAnswer>
 
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-/** Returns the part to which an application belongs, from 0. The hash is FNV-1a of 32 bits. Reporters and servers of different versions must agree on it, so it never changes. */
+/** Returns the part to which an application or another object belongs, from 0. The hash is FNV-1a of 32 bits. Reporters and servers of different versions must agree on it, so it never changes. */
 export function shardOf(namespace: string, name: string, shards: number): number {
   let hash = FNV_OFFSET
   for (const character of `${namespace}/${name}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), FNV_PRIME) >>> 0

@@ -1,4 +1,4 @@
-/** A cluster that serves applications, a server, a line between reporter and server that can fail, and reporters. */
+/** A cluster that serves applications and rollouts, a server, a line between reporter and server that can fail, and reporters. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
@@ -11,14 +11,15 @@ import { openKube, type Kube, type KubeObject } from '@windlass/kube'
 import { createClient } from '@windlass/protocol'
 import { startCluster, type Cluster } from '../../../../e2e/support/cluster.ts'
 import { argoApplication, type Shown } from '../../../server/test/support/fakes/application-reporter.ts'
+import { argoRollout, type ShownRollout } from '../../../server/test/support/fakes/reported-objects.ts'
 import { openHttpScene, type HttpScene } from '../../../server/test/support/http-scene.ts'
 import { startReporter, type Reporter, type ReporterOptions } from '../../src/index.ts'
-import { serveApplications } from './application-crd.ts'
+import { serveReportedKinds } from './argo-crds.ts'
 
 /** What a reporter sent. */
 export interface SentBody {
   readonly data: readonly { readonly actualManifest: string }[]
-  readonly fullState?: { readonly id: string; readonly listed: readonly object[] }
+  readonly fullState?: { readonly id: string; readonly listed: readonly object[]; readonly objects?: readonly object[] }
 }
 
 export interface Line {
@@ -81,6 +82,11 @@ export interface ReporterScene extends AsyncDisposable {
   /** Changes the status of an application. */
   change(name: string, status: object): Promise<void>
   remove(name: string): Promise<void>
+  /** Creates a rollout in the namespace, or changes it. */
+  putRollout(name: string, shown: ShownRollout): Promise<void>
+  removeRollout(name: string): Promise<void>
+  /** Names of the rollouts that the server shows, with their phase and step. */
+  shownRollouts(): Promise<Record<string, string>>
   /** Names of the applications that the server shows, with their health. */
   shown(): Promise<Record<string, string>>
 }
@@ -88,7 +94,7 @@ export interface ReporterScene extends AsyncDisposable {
 /** Opens a scene with an empty namespace of its own. */
 export async function openReporterScene(namespace: string): Promise<ReporterScene> {
   const cluster = await startCluster()
-  await serveApplications(cluster)
+  await serveReportedKinds(cluster)
   await cluster.kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, [])
   const scene = await openHttpScene()
   const { token } = await scene.admin.gitopsRuntimes.createToken('prod')
@@ -128,6 +134,18 @@ export async function openReporterScene(namespace: string): Promise<ReporterScen
     },
     change: async (name, status) => void (await kube.patch({ kind: 'Application', namespace, name }, { status })),
     remove: async (name) => void (await kube.delete({ kind: 'Application', namespace, name })),
+    async putRollout(name, shown) {
+      const { apiVersion, kind, spec, status } = argoRollout(name, shown) as KubeObject
+      const ref = { kind: 'Rollout', namespace, name } as const
+      if ((await kube.find(ref)) === undefined)
+        await kube.create({ apiVersion, kind, metadata: { name, namespace }, spec, status })
+      else await kube.patch(ref, { status })
+    },
+    removeRollout: async (name) => void (await kube.delete({ kind: 'Rollout', namespace, name })),
+    async shownRollouts() {
+      const { items } = await scene.admin.reportedRollouts.list({ query: { namespace } })
+      return Object.fromEntries(items.map(({ name, phase, currentStep }) => [name, `${phase} ${currentStep}`]))
+    },
     async shown() {
       const { items } = await scene.admin.applications.list({ query: { namespace, limit: 500 } })
       return Object.fromEntries(items.map(({ name, health }) => [name, health]))
@@ -138,6 +156,7 @@ export async function openReporterScene(namespace: string): Promise<ReporterScen
       kube.close()
       await scene[Symbol.asyncDispose]()
       await cluster.clear({ kind: 'Application', namespace })
+      await cluster.clear({ kind: 'Rollout', namespace })
       await cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
       rmSync(folder, { recursive: true })
     },

@@ -29,6 +29,7 @@ import { stepTypeRoutes } from './routes/pipelines/step-type.ts'
 import { viewRoutes } from './routes/pipelines/view.ts'
 import { agentRoutes } from './routes/runtimes/agent.ts'
 import { applicationRoutes } from './routes/runtimes/application.ts'
+import { reportedObjectRoutes } from './routes/runtimes/reported-object.ts'
 import { diskRoutes } from './routes/runtimes/disk.ts'
 import { gitlabJobRoutes } from './routes/runtimes/gitlab-job.ts'
 import { gitopsRoutes } from './routes/runtimes/gitops.ts'
@@ -106,6 +107,7 @@ export function allRoutes(app: App, authenticator: Authenticator, callRuntime?: 
     ...gitopsRoutes(app),
     ...gitopsStatusRoutes(app),
     ...applicationRoutes(app),
+    ...reportedObjectRoutes(app),
     ...liveApplicationRoutes(app, callRuntime),
     ...productRoutes(app),
     ...releaseRoutes(app),

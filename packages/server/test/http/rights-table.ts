@@ -336,6 +336,10 @@ DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             adm
 GET    /v1/applications                                                      viewer      gitops:read
 GET    /v1/applications/{id}                                                 viewer      gitops:read
 GET    /v1/applications/{id}/deployments                                     viewer      gitops:read
+GET    /v1/gitops-rollouts                                                   viewer      gitops:read
+GET    /v1/gitops-rollouts/{id}                                              viewer      gitops:read
+GET    /v1/gitops-workflows                                                  viewer      gitops:read
+GET    /v1/gitops-workflows/{id}                                             viewer      gitops:read
 GET    /v1/applications/{id}/live                                            viewer      gitops:read
 GET    /v1/applications/{id}/tree                                            viewer      gitops:read
 GET    /v1/applications/{id}/diff                                            viewer      gitops:read

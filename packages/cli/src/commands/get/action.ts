@@ -3,7 +3,15 @@ import { systemClock } from '@windlass/kit'
 import { defined } from '@windlass/kit/defined'
 import { fault, isFault } from '@windlass/kit/faults'
 import { BUILD_STATUSES, nearest, type Reason } from '@windlass/plan'
-import { APPLICATION_HEALTHS, APPLICATION_SYNCS, DISK_STATES, GITLAB_JOB_STATES, RELEASE_STATUSES } from '@windlass/protocol'
+import {
+  APPLICATION_HEALTHS,
+  APPLICATION_SYNCS,
+  DISK_STATES,
+  GITLAB_JOB_STATES,
+  RELEASE_STATUSES,
+  ROLLOUT_PHASES,
+  WORKFLOW_PHASES,
+} from '@windlass/protocol'
 import type { Invocation, Values } from '../../command.ts'
 import { textFor } from '../../follow/line-splitter.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -40,6 +48,7 @@ const RETAINED: Partial<Record<KindName, string>> = {
   'gitlab-jobs': 'Jobs',
   deliveries: 'Deliveries',
   messages: 'Messages',
+  workflows: 'Workflows',
   releases: 'Releases',
 }
 
@@ -47,6 +56,8 @@ const RETAINED: Partial<Record<KindName, string>> = {
 const UNDELETABLE: Partial<Record<KindName, string>> = {
   tunnels: 'Delete the GitOps runtime with `windlass gitops delete RUNTIME`.',
   applications: 'Delete the application in its cluster, whose reporter reports its end.',
+  rollouts: 'Delete the rollout in its cluster, whose reporter reports its end.',
+  workflows: 'Delete the workflow with `windlass gitops workflow delete`. It is shown for a week after that.',
 }
 
 /** Runs `get KIND [NAME]`. */
@@ -106,6 +117,9 @@ function filterOf(kind: KindName, options: GetOptions): Partial<ListQuery> {
         q: options.query,
       },
     }
+  const reported = { runtime: options.runtime.at(-1), q: options.query }
+  if (kind === 'rollouts') return { rollouts: { ...reported, phase: readState(status, 'rollouts', ROLLOUT_PHASES) } }
+  if (kind === 'workflows') return { workflows: { ...reported, phase: readState(status, 'workflows', WORKFLOW_PHASES) } }
   if (kind === 'releases')
     return { releases: { product: options.product, status: readState(status, 'releases', RELEASE_STATUSES) } }
   if (kind === 'messages') return { status }

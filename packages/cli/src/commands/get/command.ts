@@ -4,9 +4,9 @@ import { KIND_NAMES } from '../../kind-names.ts'
 import { OUTPUT_FORMATS } from '../../output-formats.ts'
 import { buildFilterOptions } from './build-filters.ts'
 
-/** Builds, releases and jobs of GitLab are kept until their retention ends, a tunnel until its runtime is deleted, and an application until its runtime reports its end. */
+/** Builds, releases and jobs of GitLab are kept until their retention ends, a tunnel until its runtime is deleted, and what a GitOps runtime reports until it reports its end. */
 const DELETABLE_KINDS = KIND_NAMES.filter(
-  (name) => !['builds', 'gitlab-jobs', 'tunnels', 'applications', 'releases'].includes(name),
+  (name) => !['builds', 'gitlab-jobs', 'tunnels', 'applications', 'rollouts', 'workflows', 'releases'].includes(name),
 )
 
 export const getCommands = [
@@ -17,7 +17,7 @@ export const getCommands = [
       {
         name: '[name]',
         summary:
-          'Name of the resource (builds, GitLab jobs, deliveries, messages, releases: id; triggers: PIPELINE#NAME; applications: RUNTIME/NAMESPACE/NAME)',
+          'Name of the resource (builds, GitLab jobs, deliveries, messages, releases: id; triggers: PIPELINE#NAME; applications, rollouts, workflows: RUNTIME/NAMESPACE/NAME)',
       },
     ],
     options: {
@@ -25,7 +25,7 @@ export const getCommands = [
       noHeaders: flag('--no-headers', 'Omit the header of the table'),
       limit: integer(
         '--limit <count>',
-        'Maximum number of resources (default: 20 builds, GitLab jobs, deliveries, messages or releases, all of any other kind)',
+        'Maximum number of resources (default: 20 builds, GitLab jobs, workflows, deliveries, messages or releases, all of any other kind)',
       ),
       ...buildFilterOptions,
       runner: text('--runner <name>', 'GitLab jobs: filter by runner'),
@@ -51,6 +51,7 @@ export const getCommands = [
       'windlass get gitlab-jobs --status running',
       'windlass get disks --runtime prod --status warm',
       'windlass get applications --runtime prod --sync out-of-sync',
+      'windlass get rollouts --status paused',
       'windlass get releases --product shop',
     ],
     run: async (invocation) => (await import('./action.ts')).getResources(invocation),

@@ -53,10 +53,11 @@ export const gitopsCommands = [
     run: async (invocation) => (await import('./action.ts')).deleteRuntime(invocation),
   }),
   command('gitops report', {
-    summary: 'Report the applications of Argo CD in a cluster to the server, until the command is stopped',
+    summary:
+      'Report the applications of Argo CD, the rollouts and the workflows of a cluster to the server, until the command is stopped',
     about:
-      'Runs in the cluster of the runtime, watches its applications, and sends what changes; all that exist at the start, after gaps and each ten minutes. It only reads and needs the role of ' +
-      'packages/reporter/rbac. Several reporters can divide the applications. Each option can also be a variable WINDLASS_REPORTER_*, see the configuration.',
+      'Runs in the cluster of the runtime, watches these objects, and sends what changes; all that exist at the start, after gaps and each ten minutes. It only reads and needs the role of ' +
+      'packages/reporter/rbac. Several reporters can divide the objects. Each option can also be a variable WINDLASS_REPORTER_*, see the configuration.',
     options: {
       serverUrl: text('--server-url <url>', 'Base URL of the server (default: $WINDLASS_REPORTER_SERVER_URL)'),
       tokenFile: text(
@@ -66,6 +67,10 @@ export const gitopsCommands = [
       namespaces: text(
         '--namespaces <names>',
         'Namespaces of applications, separated by commas (default: $WINDLASS_REPORTER_NAMESPACES, or all)',
+      ),
+      objectNamespaces: text(
+        '--object-namespaces <names>',
+        'Namespaces of rollouts and workflows, separated by commas (default: $WINDLASS_REPORTER_OBJECT_NAMESPACES, or those of applications)',
       ),
       shards: integer('--shards <count>', 'Number of reporters (default: $WINDLASS_REPORTER_SHARDS, 1)'),
       shard: integer(

@@ -8,6 +8,7 @@ interface ReportOptions {
   readonly serverUrl: string | undefined
   readonly tokenFile: string | undefined
   readonly namespaces: string | undefined
+  readonly objectNamespaces: string | undefined
   readonly shards: number | undefined
   readonly shard: number | undefined
   readonly kubeconfig: string | undefined
@@ -23,6 +24,7 @@ export async function runReporter({ options, settings }: Invocation<ReportOption
       WINDLASS_REPORTER_SERVER_URL: options.serverUrl,
       WINDLASS_REPORTER_TOKEN_PATH: options.tokenFile,
       WINDLASS_REPORTER_NAMESPACES: options.namespaces,
+      WINDLASS_REPORTER_OBJECT_NAMESPACES: options.objectNamespaces,
       WINDLASS_REPORTER_SHARDS: options.shards?.toString(),
       WINDLASS_REPORTER_SHARD: options.shard?.toString(),
       WINDLASS_REPORTER_KUBECONFIG: options.kubeconfig,

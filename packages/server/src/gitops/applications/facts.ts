@@ -11,7 +11,8 @@ import {
   type SyncPhase,
 } from '@windlass/protocol'
 import { fitFacts, fitResources } from './fit.ts'
-import { oneLine, type ApplicationManifest, type ManifestResource } from './manifest.ts'
+import { oneLine } from '../manifest-fields.ts'
+import type { ApplicationManifest, ManifestResource } from './manifest.ts'
 import type { ApplicationEvent, ReportedError } from './read-events.ts'
 import type { ApplicationFacts } from './stored-facts.ts'
 import { explain } from './why.ts'

@@ -1,7 +1,7 @@
 /** Limits of the bytes that are stored of one application, because a runtime decides what it reports. Messages are cut first: they are the longest and say least. */
 import type { ApplicationResource } from '@windlass/protocol'
 import type { ApplicationFacts } from './stored-facts.ts'
-import { oneLine } from './manifest.ts'
+import { oneLine } from '../manifest-fields.ts'
 
 /** JSON in the columns `facts` and `resources`. A page of the list has 500 times the first one at most. Bytes. */
 export const MAX_FACTS_BYTES = 16_384

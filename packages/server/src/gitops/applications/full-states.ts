@@ -14,6 +14,7 @@ import {
   saveReporter,
 } from '../../store/runtimes/applications.ts'
 import type { GitopsReporterRow } from '../../store/schema/schema.ts'
+import { endObjects, listUnlistedObjects } from '../../store/runtimes/reported-objects.ts'
 import type { Query, Tx } from '../../store/store.ts'
 
 export interface Noted {
@@ -54,6 +55,7 @@ export async function noteReporter(app: App, tx: Tx, followed: Followed): Promis
     const own = unlisted.filter(({ namespace, name }) => shardOf(namespace, name, shards) === shard)
     const ids = own.map(({ id }) => id)
     await endApplications(tx, ids, { at: now, cause: 'unlisted' })
+    await endUnlistedObjects(tx, followed)
     await deleteLeftReporters(tx, runtimeId, shards)
   }
   const common = { runtime_id: runtimeId, account_id: app.accountId, shards }
@@ -68,6 +70,20 @@ export async function noteReporter(app: App, tx: Tx, followed: Followed): Promis
   await insertReporters(
     tx,
     unheard.map((part) => ({ ...common, ...empty, is_blind: 0, shard: part, seen_at: now })),
+  )
+}
+
+/** Ends what the full state did not have of the kinds of which it has all. */
+async function endUnlistedObjects(tx: Tx, { runtimeId, reporter, fullState, progress, now }: Followed): Promise<void> {
+  const { kinds = [] } = fullState ?? {}
+  if (kinds.length === 0) return
+  const filter = { runtimeId, kinds, fullState: progress.full_state, until: progress.full_started_at }
+  const unlisted = await listUnlistedObjects(tx.query, filter)
+  const own = unlisted.filter(({ namespace, name }) => shardOf(namespace, name, reporter.shards) === reporter.shard)
+  await endObjects(
+    tx,
+    own.map(({ id }) => id),
+    now,
   )
 }
 

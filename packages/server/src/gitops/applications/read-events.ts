@@ -8,15 +8,10 @@ import { EventsBody, MAX_EVENTS_BODY_BYTES, type EventPayload, type EventReporte
 import type { z } from 'zod'
 import { parseJson, partsOf } from '../../http/bodies/json-body.ts'
 import { requireShape } from '../../http/route.ts'
-import {
-  AnyManifest,
-  ApplicationManifest,
-  ApplicationMetadata,
-  isApplication,
-  oneLine,
-  timeOf,
-  type ApplicationManifest as Manifest,
-} from './manifest.ts'
+import { ObjectMetadata, oneLine, timeOf } from '../manifest-fields.ts'
+import { reportedKindOf } from '../objects/manifest.ts'
+import { readObject, type ObjectEvent } from '../objects/read-object.ts'
+import { AnyManifest, ApplicationManifest, isApplication, type ApplicationManifest as Manifest } from './manifest.ts'
 
 /** Declared path of the route, which decides about the limits of JSON. */
 export const EVENTS_PATH = '/2.0/api/events'
@@ -47,7 +42,9 @@ export interface ReportedError {
 
 export interface EventReport {
   readonly events: readonly ApplicationEvent[]
-  /** Payloads of objects that are not applications. */
+  /** Those of rollouts, their ReplicaSets and workflows. */
+  readonly objects: readonly ObjectEvent[]
+  /** Payloads of other objects. */
   readonly others: number
   readonly reporter: EventReporter
   readonly fullState: FullState | undefined
@@ -65,15 +62,18 @@ export async function readReport(bytes: Buffer, encoding: string | undefined): P
   const body = requireShape(EventsBody, parseJson(await decode(bytes, encoding), EVENTS_PATH, parts))
   const reporter = body.reporter ?? ALL
   if (reporter.shard >= reporter.shards) throw invalid('reporter.shard', 'must be less than the number of shards')
-  const events: (ApplicationEvent | undefined)[] = []
+  const read: ReadPayload[] = []
   for (const [index, payload] of body.data.entries()) {
-    events.push(readPayload(payload, { path: `data.${index}`, parts }))
+    read.push(readPayload(payload, { path: `data.${index}`, parts }))
     // A manifest of thousands of resources takes a tenth of a second. Other requests go on in between.
     await setImmediate()
   }
+  const events = read.flatMap(({ application }) => application ?? [])
+  const objects = read.flatMap(({ object }) => object ?? [])
   return {
-    events: events.filter((event) => event !== undefined),
-    others: events.filter((event) => event === undefined).length,
+    events,
+    objects,
+    others: read.length - events.length - objects.length,
     reporter,
     fullState: body.fullState,
   }
@@ -96,8 +96,13 @@ interface Place {
   readonly parts: JsonParts
 }
 
-/** Returns the event of a payload; undefined if its object is not an application. */
-function readPayload(payload: EventPayload, { path, parts }: Place): ApplicationEvent | undefined {
+/** The event of a payload. Neither for an object of a kind that is not stored. */
+interface ReadPayload {
+  readonly application?: ApplicationEvent
+  readonly object?: ObjectEvent | undefined
+}
+
+function readPayload(payload: EventPayload, { path, parts }: Place): ReadPayload {
   const at = timeOf(payload.timestamp)
   if (at === undefined) throw invalid(`${path}.timestamp`, 'must be a time of RFC 3339')
   const { source } = payload
@@ -106,23 +111,39 @@ function readPayload(payload: EventPayload, { path, parts }: Place): Application
   const object = payload.object === undefined || payload.object === null ? '' : Buffer.from(payload.object, 'base64').toString()
   const actual = given ?? object
   const named = [actual, object, payload.desiredManifest ?? source?.desiredManifest ?? ''].find((text) => text !== '')
-  if (named === undefined) return readGone(payload, { at, path })
+  if (named === undefined) return { application: readGone(payload, { at, path }) }
   const manifest = readManifest(named, { path, parts })
-  if (!isApplication(manifest)) return undefined
+  const isGone = actual === ''
+  const kind = reportedKindOf(manifest)
+  if (kind !== undefined)
+    return { object: readObject({ kind, manifest, isGone, at }, (schema, value) => shapeOf(schema, value, path)) }
+  if (!isApplication(manifest)) return {}
   const common = { at, errors: errorsOf(payload) }
-  if (actual === '') {
-    const { name, namespace, uid, resourceVersion, creationTimestamp } = shapeOf(ApplicationMetadata, manifest.metadata, path)
-    return { ...common, name, namespace, uid, version: resourceVersion, createdAt: creationTimestamp, manifest: undefined }
+  if (isGone) {
+    const { name, namespace, uid, resourceVersion, creationTimestamp } = shapeOf(ObjectMetadata, manifest.metadata, path)
+    return {
+      application: {
+        ...common,
+        name,
+        namespace,
+        uid,
+        version: resourceVersion,
+        createdAt: creationTimestamp,
+        manifest: undefined,
+      },
+    }
   }
   const full = shapeOf(ApplicationManifest, manifest, path)
   const { name, namespace, uid, resourceVersion, creationTimestamp } = full.metadata
-  return { ...common, name, namespace, uid, version: resourceVersion, createdAt: creationTimestamp, manifest: full }
+  return {
+    application: { ...common, name, namespace, uid, version: resourceVersion, createdAt: creationTimestamp, manifest: full },
+  }
 }
 
 /** A payload without any object tells the end of the application that its source names. */
 function readGone({ source }: EventPayload, { at, path }: { readonly at: number; readonly path: string }): ApplicationEvent {
   const metadata = { name: source?.appName, namespace: source?.appNamespace, uid: source?.appUID }
-  const { name, namespace, uid } = shapeOf(ApplicationMetadata, metadata, `${path}.source`)
+  const { name, namespace, uid } = shapeOf(ObjectMetadata, metadata, `${path}.source`)
   return { name, namespace, uid, version: undefined, at, createdAt: undefined, manifest: undefined, errors: [] }
 }
 

@@ -18,6 +18,7 @@ import {
 import type { ApplicationRow } from '../../store/schema/schema.ts'
 import type { Query, Tx } from '../../store/store.ts'
 import { RELEASE_TOPIC } from '../../store/runtimes/releases.ts'
+import { applyObjects, noteObjectNames } from '../objects/take-objects.ts'
 import { readDeployments } from './deployments.ts'
 import { readApplication } from './facts.ts'
 import { followReporter, noteReporter } from './full-states.ts'
@@ -34,7 +35,7 @@ const MAX_NEVER_SEEN = 100
 
 /** Stores a report of a runtime. Throws `unauthenticated` if the runtime was deleted in the meantime. */
 export async function takeEventReport(app: App, runtimeId: string, report: EventReport): Promise<EventsAnswer> {
-  const { events, others, reporter, fullState } = report
+  const { events, objects, others, reporter, fullState } = report
   // Outside of the transaction, which holds the only connection of SQLite.
   const read: ReadEvent[] = []
   for (const event of events) {
@@ -47,9 +48,16 @@ export async function takeEventReport(app: App, runtimeId: string, report: Event
     const marked = followed.isAccepted ? fullState?.id : undefined
     const taken = await applyEvents(app, tx, { runtimeId, events: read, marked })
     const wanted = fullState === undefined ? [] : await noteNames(tx, { runtimeId, fullState, marked })
+    const takenObjects = await applyObjects(app, tx, { runtimeId, events: objects, marked })
+    const wantedObjects = fullState === undefined ? [] : await noteObjectNames(tx, { runtimeId, fullState, marked })
     await noteReporter(app, tx, followed)
     if (taken > 0) for (const topic of [APPLICATIONS_TOPIC, RELEASE_TOPIC]) tx.wake(topic)
-    return { taken, ignored: events.length - taken + others, wanted }
+    return {
+      taken: taken + takenObjects,
+      ignored: events.length + objects.length - taken - takenObjects + others,
+      wanted,
+      ...(wantedObjects.length > 0 && { wantedObjects }),
+    }
   })
 }
 

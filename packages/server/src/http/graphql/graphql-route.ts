@@ -12,6 +12,7 @@ import { applicationQueries } from './applications.ts'
 import { routeCaller } from './call-route.ts'
 import type { PlatformCall } from './platform-call.ts'
 import { releaseQueries } from './releases.ts'
+import { reportedObjectQueries } from './reported-objects.ts'
 import { rightQueries } from './rights.ts'
 import { runtimeMutations, runtimeQueries } from './runtimes.ts'
 
@@ -31,7 +32,14 @@ export function graphqlRoute(app: App, others: readonly Route[]): Route {
   const routes = new Map(others.map((one) => [`${one.method} ${one.path}`, one]))
   const run = openGraphql<PlatformCall>({
     schema: PLATFORM_SCHEMA,
-    queries: { ...accountQueries, ...runtimeQueries, ...applicationQueries, ...releaseQueries, ...rightQueries },
+    queries: {
+      ...accountQueries,
+      ...runtimeQueries,
+      ...applicationQueries,
+      ...reportedObjectQueries,
+      ...releaseQueries,
+      ...rightQueries,
+    },
     mutations: { ...accountMutations, ...runtimeMutations },
     toFault(error, { requestId }) {
       const found = toFault(error)

@@ -68,6 +68,7 @@ import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
 import { applicationEntities } from './090-application-entities.ts'
 import { runtimeCallIndex } from './091-runtime-call-index.ts'
+import { reportedObjects } from './093-reported-objects.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -140,4 +141,5 @@ export const migrations: Record<string, Migration> = {
   '089-runtime-calls': runtimeCalls,
   '090-application-entities': applicationEntities,
   '091-runtime-call-index': runtimeCallIndex,
+  '093-reported-objects': reportedObjects,
 }

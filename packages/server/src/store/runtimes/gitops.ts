@@ -60,6 +60,7 @@ export async function deleteGitopsRuntime(tx: Tx, id: string): Promise<void> {
   await tx.query.deleteFrom('gitops_token').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('tunnel').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_application').where('runtime_id', '=', id).execute()
+  await tx.query.deleteFrom('gitops_object').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_reporter').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_runtime_status').where('runtime_id', '=', id).execute()
   await tx.query.deleteFrom('gitops_cluster').where('runtime_id', '=', id).execute()

@@ -1,5 +1,12 @@
 /** The tables of GitOps runtimes and their tunnels. `schema.ts` says what columns may contain. */
-import type { ApplicationHealth, ApplicationSync, ConnectionState, DefinitionKind, ReleaseStatus } from '@windlass/protocol'
+import type {
+  ApplicationHealth,
+  ApplicationSync,
+  ConnectionState,
+  DefinitionKind,
+  ReleaseStatus,
+  ReportedKind,
+} from '@windlass/protocol'
 import type { Flag } from './flag.ts'
 
 export interface GitopsRuntimeRow {
@@ -70,6 +77,39 @@ export interface ApplicationRow {
   /** When it was created in the cluster. */
   created_at: number
   /** Set for an application that is gone. The row stays for a day, so that late reports do not bring it back. */
+  ended_at: number | null
+  end_cause: 'deleted' | 'unlisted' | null
+}
+
+/** A rollout, one of its ReplicaSets or a workflow, as the reporter of its runtime reports it. */
+export interface ReportedObjectRow {
+  id: string
+  account_id: string
+  runtime_id: string
+  kind: ReportedKind
+  namespace: string
+  name: string
+  /** Of the object in the cluster; empty if the report had none. */
+  uid: string
+  /** Resource version of the reported state. */
+  version: string
+  /** The application of a rollout, the rollout of a ReplicaSet, the template of a workflow; empty if nothing says it. */
+  part_of: string
+  /** Of a rollout or a workflow; empty for a ReplicaSet. */
+  phase: string
+  /** JSON: the facts of its kind (`gitops/objects/stored-objects.ts`). */
+  facts: string
+  /** JSON: list of RolloutMoment or WorkflowMoment, newest first. */
+  history: string
+  /** Id of the last full state that had it. */
+  full_state: string
+  /** Since when it has its phase. */
+  state_since: number
+  /** When the reporter read the state, by its clock. */
+  reported_at: number
+  /** When it was created in the cluster. */
+  created_at: number
+  /** Set for an object that is gone. The row stays for a day, so that late reports do not bring it back; that of a workflow stays for a week, because users look for it. */
   ended_at: number | null
   end_cause: 'deleted' | 'unlisted' | null
 }

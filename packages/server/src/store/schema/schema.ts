@@ -43,6 +43,7 @@ import type {
   ReleaseRow,
   ReleaseTriggerRow,
   ReportedClusterRow,
+  ReportedObjectRow,
   RuntimeCallRow,
   RuntimeStatusRow,
   TunnelRow,
@@ -131,6 +132,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   gitops_token: GitopsTokenRow
   tunnel: TunnelRow
   gitops_application: ApplicationRow
+  gitops_object: ReportedObjectRow
   gitops_reporter: GitopsReporterRow
   gitops_runtime_status: RuntimeStatusRow
   gitops_cluster: ReportedClusterRow

@@ -3,6 +3,7 @@ import { statusCalls } from '@windlass/client/app-proxy'
 import type { Method } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { argoApplication, COMMIT, event, openReporter } from '../../support/fakes/application-reporter.ts'
+import { argoRollout, argoWorkflow } from '../../support/fakes/reported-objects.ts'
 import { askGraphql, type GraphqlReply } from '../../support/graphql.ts'
 import { openHttpScene, type HttpScene } from '../../support/http-scene.ts'
 
@@ -69,6 +70,8 @@ test('a runtime is created, shown with what it has reported, given errors, and d
       event(labelled('apps', 'git-source'), now),
       event(labelled('argo-cd', 'component', chart), now),
       event(argoApplication('far', { spec: { destination: { server: 'https://far.test:6443', namespace: 'shop' } } }), now),
+      event(argoRollout('front', { phase: 'Degraded', status: { abort: true } }), now),
+      event(argoWorkflow('build-1'), now),
     ],
   })
   expect((await ask(show)).value).toMatchObject({
@@ -114,6 +117,16 @@ test('a runtime is created, shown with what it has reported, given errors, and d
       { node: { metadata: { name: 'in-cluster' }, server: 'https://kubernetes.default.svc', info: { applicationsCount: 3 } } },
     ],
   })
+  const rollouts = 'rollouts(filters: {application: "shop"}) { edges { node { name phase currentRevision weight paused } } }'
+  expect((await ask(`{ ${rollouts} }`)).value).toEqual({
+    edges: [{ node: { name: 'front', phase: 'Terminated', currentRevision: 2, weight: 0, paused: false } }],
+  })
+  const built = { metadata: { name: 'build-1', uid: 'uid-of-build-1' }, status: { phase: 'Running', progress: '1/2' } }
+  const workflow = '{ metadata { name uid } status { phase progress } }'
+  const workflows = `workflows(filters: {runtime: "prod", template: "build"}) { edges { node ${workflow} } }`
+  expect((await ask(`{ ${workflows} }`)).value).toEqual({ edges: [{ node: built }] })
+  expect((await ask(`{ workflow(uid: "uid-of-build-1") ${workflow} }`)).value).toEqual(built)
+  expect((await ask(`{ workflow(uid: "none") ${workflow} }`)).value).toBeNull()
   const { clusters: reportClusters } = statusCalls(scene.nobody.withToken(token))
   const own = { name: 'in-cluster', server: 'https://kubernetes.default.svc', version: 'v1.34.1', resources: 207 }
   const away = { state: 'failed', message: 'no route to host', at: now } as const

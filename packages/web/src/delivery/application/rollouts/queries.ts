@@ -1,4 +1,4 @@
-/** What the rollouts of an application are, as its runtime has them now. */
+/** What the rollouts of an application are, as its runtime has them now, and what they were, as it has reported them. */
 import { queryOptions } from '@tanstack/react-query'
 import type { Rollout, RolloutKey } from '@windlass/protocol'
 import { queryClient } from '../../../server/query-client.ts'
@@ -15,6 +15,19 @@ export const rolloutQueries = {
       queryKey: ['live-application', application, 'rollouts'],
       queryFn: async ({ signal }) => (await delivery.rollouts.list(application, { signal })).items,
       refetchInterval: ({ state: { data } }) => (data?.some(isBusy) === true ? LIVE_MS.busy : LIVE_MS.calm),
+      retry: false,
+    }),
+  /** The states that a rollout had, newest first; none if its runtime does not report rollouts. */
+  history: ({ runtime, namespace, name }: RolloutKey & { readonly runtime: string }) =>
+    queryOptions({
+      queryKey: ['applications', 'rollout-history', runtime, namespace, name],
+      queryFn: async ({ signal }) => {
+        const query = { runtime, namespace, q: name }
+        const { items } = await delivery.reportedRollouts.list({ signal, query })
+        const found = items.find((one) => one.name === name)
+        return found === undefined ? [] : (await delivery.reportedRollouts.get(found.id, { signal })).history
+      },
+      refetchInterval: LIVE_MS.calm,
       retry: false,
     }),
   /** Whether an earlier revision can be restored. */

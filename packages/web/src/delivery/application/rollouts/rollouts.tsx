@@ -15,6 +15,7 @@ import { Table } from '../../../parts/table.tsx'
 import { When } from '../../../parts/when.tsx'
 import { useNoChange, type LiveApplication } from '../use-live.ts'
 import { RevisionDialog, RolloutActions } from './actions.tsx'
+import { RolloutHistory } from './history.tsx'
 import { lookOfRollout, lookOfStep } from './looks.ts'
 import { rolloutQueries } from './queries.ts'
 
@@ -79,6 +80,7 @@ function One({ live, rollout }: OneProps): ReactElement {
         />
       )}
       <Revisions live={live} rollout={rollout} />
+      <RolloutHistory runtime={live.reported.runtime} rollout={rollout} />
     </section>
   )
 }

@@ -1,0 +1,59 @@
+/** The Secrets with what a forge shows to the event source of a delivery pipeline. They are in the namespace of the runtime, and not in Git. */
+import { randomBytes } from 'node:crypto'
+import { DELIVERY_LABEL, HOOK_SECRET_KEY, hookSecretName } from '@windlass/gitops'
+import { fault } from '@windlass/kit'
+import { isAlreadyThere, type Kube, type ObjectRef } from '@windlass/kube'
+import { z } from 'zod'
+
+const TOKEN_BYTES = 32
+
+export interface HookSecret {
+  readonly token: string
+  /** True if it did not exist before. */
+  readonly isNew: boolean
+}
+
+export interface HookSecrets {
+  /** Returns the Secret of a pipeline, which is created if there is none. Throws `conflict` for a Secret of its name that is another's. */
+  ensure(name: string): Promise<HookSecret>
+}
+
+const Stored = z.looseObject({ data: z.record(z.string(), z.string()).nullish() })
+
+export function openHookSecrets(kube: Kube, namespace: string): HookSecrets {
+  const refTo = (name: string): ObjectRef => ({ kind: 'Secret', namespace, name: hookSecretName(name) })
+
+  async function find(name: string): Promise<HookSecret | undefined> {
+    const found = await kube.find(refTo(name))
+    if (found === undefined) return undefined
+    const encoded = Stored.safeParse(found).data?.data?.[HOOK_SECRET_KEY] ?? ''
+    const token = Buffer.from(encoded, 'base64').toString()
+    if (found.metadata.labels?.[DELIVERY_LABEL] === name && token !== '') return { token, isNew: false }
+    throw fault('conflict', {
+      message: `The Secret "${hookSecretName(name)}" in the namespace of the runtime belongs to something else.`,
+      hint: 'Use another name for the pipeline, or remove the Secret.',
+    })
+  }
+
+  return {
+    async ensure(name) {
+      const before = await find(name)
+      if (before !== undefined) return before
+      const token = randomBytes(TOKEN_BYTES).toString('hex')
+      try {
+        await kube.create({
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name: hookSecretName(name), namespace, labels: { [DELIVERY_LABEL]: name } },
+          data: { [HOOK_SECRET_KEY]: Buffer.from(token).toString('base64') },
+        })
+        return { token, isNew: true }
+      } catch (error) {
+        // Another call has made it meanwhile.
+        const other = isAlreadyThere(error) ? await find(name) : undefined
+        if (other === undefined) throw error
+        return other
+      }
+    },
+  }
+}
