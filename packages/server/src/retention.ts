@@ -20,6 +20,7 @@ import { deleteOldInvitations } from './store/access/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
 import { deleteEndedApplications } from './store/runtimes/applications.ts'
+import { deleteOldImageReports } from './store/runtimes/image-reports.ts'
 import { deleteOldReleases } from './store/runtimes/releases.ts'
 import { deleteOldRuntimeCalls } from './store/runtimes/runtime-calls.ts'
 import { deleteOldGitlabJobs, deleteOldGitlabManagers } from './store/runtimes/gitlab-jobs.ts'
@@ -105,6 +106,7 @@ export async function retain(app: App): Promise<void> {
     'calls at app-proxies': () => recordLostCalls(app),
     'lost calls at app-proxies': inWrite((tx) => deleteOldRuntimeCalls(tx, now - LOST_CALL_DAYS * DAY_MS)),
     releases: inBatches(deleteOldReleases, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
+    'reports of images': inBatches(deleteOldImageReports, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
     'ended applications': inBatches(deleteEndedApplications, { before: now - DAY_MS, limit: BATCH }),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
     messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),

@@ -66,6 +66,7 @@ import { releaseTriggers } from './086-release-triggers.ts'
 import { runtimeFacts } from './087-runtime-facts.ts'
 import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
+import { imageReports } from './092-image-reports.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -136,4 +137,5 @@ export const migrations: Record<string, Migration> = {
   '087-runtime-facts': runtimeFacts,
   '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
+  '092-image-reports': imageReports,
 }
