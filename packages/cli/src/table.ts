@@ -20,6 +20,7 @@ import { gitopsApplicationCommands } from './commands/gitops-applications/comman
 import { gitopsIntegrationCommands } from './commands/gitops-integrations/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
+import { gitopsImageCommands } from './commands/gitops-images/command.ts'
 import { gitopsWorkflowCommands } from './commands/gitops-workflows/command.ts'
 import { releaseCommands } from './commands/releases/command.ts'
 import { healthCommands } from './commands/health/command.ts'
@@ -89,6 +90,7 @@ export const commands: readonly Command[] = [
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
   ...gitopsWorkflowCommands,
+  ...gitopsImageCommands,
   ...applicationCommands,
   ...gitopsRuntimeCommands,
   ...releaseCommands,
@@ -126,6 +128,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
   'gitops config': 'Manage the shared configuration repository',
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
+  'gitops images': 'Report images, and show their commits and issues',
   'gitops release': 'Manage releases of products',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
   'gitops workflow': 'Operate workflows of Argo Workflows in a GitOps runtime',

@@ -37,7 +37,12 @@ const DEFAULT_TAG = 'latest'
 
 const Platform = z.looseObject({ os: z.string(), architecture: z.string(), variant: z.string().optional() })
 type Platform = z.output<typeof Platform>
-const Content = z.looseObject({ digest: z.string(), size: z.number().optional(), platform: Platform.optional() })
+const Content = z.looseObject({
+  // It becomes a part of a path.
+  digest: z.string().regex(/^[a-z0-9+._-]+:[A-Za-z0-9=_-]+$/),
+  size: z.number().optional(),
+  platform: Platform.optional(),
+})
 const Manifest = z.looseObject({
   config: Content.optional(),
   layers: z.array(Content).optional(),
