@@ -38,6 +38,7 @@ import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
 import { hookRoutes } from './http/hook-routes.ts'
 import { openHttp } from './http/http-server.ts'
+import { imageReportRoute, type ImageReports } from './http/image-report-route.ts'
 import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
 import { PATH_PREFIX, route, type Route } from './http/route.ts'
 import { workflowRoutes } from './http/workflow-routes.ts'
@@ -94,6 +95,8 @@ export interface AppProxyOptions {
   readonly argo?: { readonly server: Omit<ClientOptions, 'token'>; readonly tokenFile: string } | undefined
   /** True if Argo Workflows runs in the namespace, and the account of the app-proxy may operate it. Default: false. */
   readonly operatesWorkflows?: boolean | undefined
+  /** The workflow that reports images. Default: none. */
+  readonly imageReports?: ImageReports | undefined
   /** PEM file with the certificate authorities of forges. */
   readonly forgeCaFile?: string | undefined
   readonly proxy: ProxySettings
@@ -181,14 +184,14 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     const ofArgo = openArgo(options, applications)
     const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo: ofArgo.argo }
     const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
+    const workflows = options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined
+    const ofWorkflows = workflowRoutes({ workflows, namespace })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, ...ofArgo, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
-      ...workflowRoutes({
-        workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined,
-        namespace,
-      }),
+      ...ofWorkflows,
+      imageReportRoute({ reports: options.imageReports, workflows, routes: ofWorkflows, clock }),
     ]
   }
 

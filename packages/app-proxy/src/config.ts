@@ -95,6 +95,18 @@ export const AppProxyConfig = z.object({
     .describe(
       'Operate the workflows of Argo Workflows in the namespace of the runtime. The account of the pod needs rights for it.',
     ),
+  IMAGE_REPORT_TEMPLATE: z
+    .string()
+    .max(63)
+    .optional()
+    .describe('Name of the WorkflowTemplate that reports images for CI jobs. Needs WORKFLOWS. Default: none.'),
+  IMAGE_REPORT_HEARTBEAT_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(300)
+    .default(5)
+    .describe('Time between two signs of life for a CI job that waits for its report.'),
   FORGE_CA_PATH: z
     .string()
     .optional()
@@ -151,6 +163,10 @@ export async function toAppProxyOptions(
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),
     operatesWorkflows: config.WORKFLOWS,
+    imageReports:
+      config.IMAGE_REPORT_TEMPLATE === undefined
+        ? undefined
+        : { template: config.IMAGE_REPORT_TEMPLATE, heartbeatMs: config.IMAGE_REPORT_HEARTBEAT_SECONDS * 1_000 },
     forgeCaFile: config.FORGE_CA_PATH,
     proxy,
     // Without a kubeconfig this is a pod.
