@@ -21,7 +21,7 @@ export function openSlots({ limit, waiting }: { readonly limit: number; readonly
       if (free > 0) free -= 1
       else {
         if (queue.length >= waiting)
-          throw fault('rate-limited', { message: `${limit + waiting} commits are in progress.`, retryAfter: 5 })
+          throw fault('rate-limited', { message: `${limit + waiting} calls like this one are in progress.`, retryAfter: 5 })
         const { promise, resolve } = Promise.withResolvers<void>()
         queue.push(resolve)
         await promise
