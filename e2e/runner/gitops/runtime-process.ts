@@ -44,11 +44,13 @@ export interface RuntimeOptions {
   /** True for a runtime in the cluster of the server. */
   readonly isHosted?: boolean
   readonly operatesWorkflows?: boolean
+  /** Name of the WorkflowTemplate that reports images. */
+  readonly imageReportTemplate?: string
 }
 
 /** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { cluster, http, argo, name, namespace, isHosted = false, operatesWorkflows = false } = options
+  const { cluster, http, argo, name, namespace, isHosted = false, operatesWorkflows = false, imageReportTemplate } = options
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -81,6 +83,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       argo: argo && { server: { url: relay.url, transport: nodeTransport({ connectMs: 5_000 }) }, tokenFile: argoTokenFile },
       isHosted,
       operatesWorkflows,
+      imageReports: imageReportTemplate === undefined ? undefined : { template: imageReportTemplate, heartbeatMs: 500 },
       proxy: proxyFrom({}),
       mayUseLoopback: true,
       workFolder: folder,

@@ -45,13 +45,15 @@ export interface ImageJob {
 export function readImageJob(pairs: readonly (readonly [name: string, value: string])[]): ImageJob {
   const given = new Map<string, string>()
   const unused: string[] = []
+  let enrichers: string | undefined
   for (const [name, value] of pairs) {
     const plain = name.replace(/^CF_/, '')
     const parameter = Object.hasOwn(PARAMETERS, plain) ? PARAMETERS[plain] : undefined
     if (parameter !== undefined && value !== '') given.set(parameter, value)
     else if (LOGIN.test(plain) && value !== '') unused.push(name)
-    if (plain === 'ENRICHERS') for (const parameter of leftOut(value)) given.set(parameter, '')
+    if (plain === 'ENRICHERS') enrichers = value
   }
+  for (const parameter of enrichers === undefined ? [] : leftOut(enrichers)) given.set(parameter, '')
   const image = given.get('image')
   if (image === undefined) throw invalid('CF_IMAGE is missing: the image with its registry and tag.')
   for (const [name, value] of given) {
