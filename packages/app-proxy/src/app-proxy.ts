@@ -41,11 +41,13 @@ import { openHttp } from './http/http-server.ts'
 import { imageReportRoute, type ImageReports } from './http/image-report-route.ts'
 import { integrationRoutes, requireIntegration } from './http/integration-routes.ts'
 import { PATH_PREFIX, route, type Route } from './http/route.ts'
+import { serviceRoutes } from './http/service-routes.ts'
 import { workflowRoutes } from './http/workflow-routes.ts'
 import { errandLoop } from './promotions/errands.ts'
 import { openRuntimeForges } from './promotions/runtime-forges.ts'
 import { CallCounts, serveMetrics } from './metrics.ts'
 import { readRuntimeToken, watchRuntimeToken } from './runtime-token.ts'
+import type { SealingServer } from './sealed/certificate.ts'
 import { openGitTokens, type GitToken } from './store/git-tokens.ts'
 import { openIntegrations } from './store/integrations.ts'
 import { deriveStoreKey, openKeyRing } from './store/keys.ts'
@@ -95,6 +97,8 @@ export interface AppProxyOptions {
   readonly argo?: { readonly server: Omit<ClientOptions, 'token'>; readonly tokenFile: string } | undefined
   /** True if Argo Workflows runs in the namespace, and the account of the app-proxy may operate it. Default: false. */
   readonly operatesWorkflows?: boolean | undefined
+  /** The controller of Sealed Secrets. Without it, logins of registries and Jira cannot be kept in Git. */
+  readonly sealing?: SealingServer | undefined
   /** The workflow that reports images. Default: none. */
   readonly imageReports?: ImageReports | undefined
   /** PEM file with the certificate authorities of forges. */
@@ -183,11 +187,13 @@ export async function startAppProxy(options: AppProxyOptions): Promise<AppProxy>
     const place = { runtime, namespace, isHosted }
     const ofArgo = openArgo(options, applications)
     const parts = { client, kube, integrations, tokens, forges, hosts, commits, applications, comparisons, argo: ofArgo.argo }
-    const gitops = openGitops({ ...parts, place, isNamespaced: isHosted || options.isNamespaced === true })
+    const isNamespaced = isHosted || options.isNamespaced === true
+    const gitops = openGitops({ ...parts, place, isNamespaced, sealing: options.sealing, clock })
     const workflows = options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock }) : undefined
     const ofWorkflows = workflowRoutes({ workflows, namespace })
     return [
       ...gitopsRoutes({ ...gitops, slots }),
+      ...serviceRoutes({ ...gitops, slots }),
       ...applicationRoutes({ applications, ...ofArgo, namespace }),
       ...applicationFileRoutes({ ...gitops, slots }),
       ...ofWorkflows,

@@ -107,6 +107,9 @@ export const AppProxyConfig = z.object({
     .max(300)
     .default(5)
     .describe('Time between two signs of life for a CI job that waits for its report.'),
+  SEALED_SECRETS_URL: HttpUrl.optional().describe(
+    'Base URL of the controller of Sealed Secrets in the cluster of the runtime. Without it, logins of registries and Jira cannot be kept in Git.',
+  ),
   FORGE_CA_PATH: z
     .string()
     .optional()
@@ -163,6 +166,7 @@ export async function toAppProxyOptions(
     namespace: config.NAMESPACE ?? access.namespace,
     argo: toArgo(config),
     operatesWorkflows: config.WORKFLOWS,
+    sealing: toSealing(config),
     imageReports:
       config.IMAGE_REPORT_TEMPLATE === undefined
         ? undefined
@@ -190,4 +194,9 @@ function toArgo({
       message: 'WINDLASS_APP_PROXY_ARGO_CD_TOKEN_PATH is required with WINDLASS_APP_PROXY_ARGO_CD_URL.',
     })
   return { server: { url, transport: nodeTransport({ caFile, connectMs: 5_000 }) }, tokenFile }
+}
+
+/** The controller is a Service of the cluster, so no proxy leads to it. */
+function toSealing({ SEALED_SECRETS_URL: url }: AppProxyConfig): AppProxyOptions['sealing'] {
+  return url === undefined ? undefined : { url, transport: nodeTransport({ proxy: proxyFrom({}), connectMs: 5_000 }) }
 }

@@ -21,6 +21,7 @@ import { gitopsIntegrationCommands } from './commands/gitops-integrations/comman
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
 import { gitopsImageCommands } from './commands/gitops-images/command.ts'
+import { gitopsServiceCommands } from './commands/gitops-services/command.ts'
 import { gitopsWorkflowCommands } from './commands/gitops-workflows/command.ts'
 import { releaseCommands } from './commands/releases/command.ts'
 import { healthCommands } from './commands/health/command.ts'
@@ -87,6 +88,7 @@ export const commands: readonly Command[] = [
   ...gitlabCommands,
   ...gitopsCommands,
   ...gitopsIntegrationCommands,
+  ...gitopsServiceCommands,
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
   ...gitopsWorkflowCommands,
@@ -130,6 +132,7 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
   'gitops images': 'Report images, and show their commits and issues',
   'gitops release': 'Manage releases of products',
+  'gitops service': 'Manage the logins of registries and Jira of a GitOps runtime',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
   'gitops workflow': 'Operate workflows of Argo Workflows in a GitOps runtime',
   import: 'Load resources that others have written',

@@ -62,5 +62,13 @@ export {
   withFields,
   type ApplicationText,
 } from './application-files.ts'
+export {
+  readSealedService,
+  sealedServiceFile,
+  serviceFolder,
+  servicePath,
+  serviceSecretName,
+  type SealedService,
+} from './sealed-secret.ts'
 export { homeOf } from './application-limits.ts'
 export type { ManifestProblem } from './check-application.ts'

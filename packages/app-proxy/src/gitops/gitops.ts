@@ -1,5 +1,6 @@
 /** Puts together what changes the shared configuration repository. */
 import { IN_CLUSTER, runtimeApplicationName, type RuntimePlace } from '@windlass/gitops'
+import type { Clock } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { Client } from '@windlass/protocol'
 import type { ArgoApi } from '../argo/api.ts'
@@ -10,6 +11,8 @@ import type { UserCommits } from '../commit/user-commits.ts'
 import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ApplicationFileParts } from '../http/application-file-routes.ts'
 import type { GitopsParts } from '../http/gitops-routes.ts'
+import type { ServiceParts } from '../http/service-routes.ts'
+import type { SealingServer } from '../sealed/certificate.ts'
 import { openAppliedApplications } from './applied-applications.ts'
 import { openApplicationFiles } from './application-files.ts'
 import { openArgoRollouts } from './argo-rollouts.ts'
@@ -19,6 +22,7 @@ import { openControlPlane } from './control-plane.ts'
 import { openGitSources } from './git-sources.ts'
 import { openRepositoryBranches } from './repository-branch.ts'
 import { openRuntimeCharts } from './runtime-chart.ts'
+import { openServiceIntegrations } from './service-integrations.ts'
 import { openSharedConfigurations } from './shared-configuration.ts'
 import { openSharedRepositories } from './shared-repository.ts'
 import { openUserRepositories, type UserRepositoriesOptions } from './user-repositories.ts'
@@ -35,6 +39,9 @@ export interface GitopsOptions extends UserRepositoriesOptions {
   readonly place: RuntimePlace
   /** True for a runtime that is limited to its namespace. */
   readonly isNamespaced: boolean
+  /** The controller of Sealed Secrets. */
+  readonly sealing: SealingServer | undefined
+  readonly clock: Clock
 }
 
 export function openGitops({
@@ -47,8 +54,10 @@ export function openGitops({
   argo,
   place,
   isNamespaced,
+  sealing,
+  clock,
   ...rest
-}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts, 'slots'> {
+}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts & ServiceParts, 'slots'> {
   const controlPlane = openControlPlane(client)
   const repositories = openUserRepositories(rest)
   const branches = openRepositoryBranches({ repositories, commits })
@@ -60,6 +69,7 @@ export function openGitops({
     configurations: openSharedConfigurations({ shared, controlPlane, place, detach: () => detachRuntime(kube, place) }),
     charts: openRuntimeCharts({ shared, place }),
     gitSources,
+    services: openServiceIntegrations({ shared, place, sealing, clock }),
     argoRollouts: openArgoRollouts({ shared, place }),
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
     applicationFiles: openApplicationFiles({ gitSources, branches, applications, place, seesOthers: argo !== undefined }),
