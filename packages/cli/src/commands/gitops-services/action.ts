@@ -86,7 +86,7 @@ export async function removeService({ args, options, out, settings }: Invocation
   printChange(out, `${type}/${name}`, { verb: 'removed', commit: await calls.removeService(type, name, COMMIT_TIMEOUT) })
 }
 
-function print(out: Printer, change: ServiceIntegrationChange, { output }: Shown): Promise<void> | void {
+async function print(out: Printer, change: ServiceIntegrationChange, { output }: Shown): Promise<void> {
   if (output !== undefined) return printValue(out, change, output)
   const { type, name } = change.integration
   return printChange(out, `${type}/${name}`, { verb: 'sealed', commit: change.commit })

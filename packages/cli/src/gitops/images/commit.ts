@@ -31,12 +31,12 @@ export async function readCommit(ask: Ask, forge: Forge, { repo, ref }: CommitPl
   const headers = forge.token === undefined ? {} : api.headersOf({ password: forge.token })
 
   /** Returns the first page of a list; undefined if the forge does not have it. */
-  async function first<T>({ path, read }: Listing<T>): Promise<readonly T[] | undefined> {
-    const url = urlOf(base, path)
+  async function first<T>(listing: Listing<T>): Promise<readonly T[] | undefined> {
+    const url = urlOf(base, listing.path)
     if (url === undefined) throw fault('usage', { message: `"${repo}" is not the name of a repository.` })
     const answer = await ask(url, headers)
     if (answer.status === 404) return undefined
-    return read({ url, body: jsonOf(url, answer, CHECK_TOKEN), headers: answer.headers }).items
+    return listing.read({ url, body: jsonOf(url, answer, CHECK_TOKEN), headers: answer.headers }).items
   }
 
   const [commit] = (await first(FORGE_BROWSERS[forge.provider].commits({ repo, ref, path: '' }))) ?? []
