@@ -166,8 +166,8 @@ function openPlace({ args, options, out, settings }: Invocation<ReportOptions>):
   }
 }
 
-function clientOf({ serverUrl, tokenFile }: ReportOptions, settings: Settings): ApiClient {
-  const [url, file] = [given(serverUrl), given(tokenFile)]
+function clientOf(options: ReportOptions, settings: Settings): ApiClient {
+  const [url, file] = [given(options.serverUrl), given(options.tokenFile)]
   if (url === undefined && file === undefined) return openSession(settings).client
   const base = url === undefined ? undefined : parseBaseUrl(url)
   if (base === undefined || file === undefined)
@@ -189,7 +189,8 @@ function fileIn(folder: string | undefined, name: string): string | undefined {
 }
 
 /** Throws `usage` for a commit that is not one. */
-function gitOf({ gitRepo, gitBranch, gitCommit }: GitOptions): ImageGit {
+function gitOf(options: GitOptions): ImageGit {
+  const { gitRepo, gitBranch, gitCommit } = options
   const commit = given(gitCommit)?.trim().toLowerCase()
   if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit))
     throw fault('usage', { message: `"${commit}" is not the hash of a commit.`, hint: 'Use --git-branch for a branch or a tag.' })
@@ -211,7 +212,8 @@ interface ForgeOptions {
 }
 
 /** Returns undefined if neither the options nor the folder name a forge. Throws `usage`. */
-function forgeOf({ provider, url, gitTokenFile, integration }: ForgeOptions): Forge | undefined {
+function forgeOf(options: ForgeOptions): Forge | undefined {
+  const { provider, url, gitTokenFile, integration } = options
   const file = given(gitTokenFile)
   const [name, address] = [given(provider) ?? fileIn(integration, 'provider'), given(url) ?? fileIn(integration, 'url')]
   if (name === undefined && address === undefined) return undefined

@@ -86,8 +86,8 @@ export async function removeService({ args, options, out, settings }: Invocation
   printChange(out, `${type}/${name}`, { verb: 'removed', commit: await calls.removeService(type, name, COMMIT_TIMEOUT) })
 }
 
-async function print(out: Printer, change: ServiceIntegrationChange, { output }: Shown): Promise<void> {
-  if (output !== undefined) return printValue(out, change, output)
+async function print(out: Printer, change: ServiceIntegrationChange, options: Shown): Promise<void> {
+  if (options.output !== undefined) return printValue(out, change, options.output)
   const { type, name } = change.integration
   return printChange(out, `${type}/${name}`, { verb: 'sealed', commit: change.commit })
 }
