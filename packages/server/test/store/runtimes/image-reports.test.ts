@@ -81,7 +81,7 @@ describe.each(DATABASES)('reports of images on $name', ({ open }) => {
     const git = { repoOwner: 'acme', repoName: 'shop', commitMessage: 'Mend\nthe cart', pullRequest: { number: '7', title: 'Cart' } }
     const build = await submit(scene, { branch: 'main', revision, git })
     const key = await runAttempt(scene, build)
-    const image = { type: 'image', step: 'hello', imageId: digest('1'), name: NAME, tags: ['1'], pushed: true } as const
+    const image = { type: 'image' as const, step: 'hello', imageId: digest('1'), name: NAME, tags: ['1'], pushed: true }
     const events = numbered(key, [
       started,
       { ...image, digest: digest('a') },
