@@ -225,7 +225,16 @@ test('the commit of an image and its pull request are read from the forge, and s
   await expect.poll(merge).toBe('merged')
   const digest = `sha256:${'a'.repeat(64)}`
   const tokenFile = await sandbox.file('git-token', ann.token)
-  const place = ['--provider', 'gitea', '--url', forge.url, '--git-token-file', tokenFile, '--git-repo', `${forge.url}/ann/app.git`]
+  const place = [
+    '--provider',
+    'gitea',
+    '--url',
+    forge.url,
+    '--git-token-file',
+    tokenFile,
+    '--git-repo',
+    `${forge.url}/ann/app.git`,
+  ]
   const read = (branch: string) =>
     sandbox.call(['gitops', 'images', 'git-info', `registry.test/app@${digest}`, ...place, '--git-branch', branch], {
       env: { WINDLASS_URL: up.url, WINDLASS_API_KEY: up.adminKey },

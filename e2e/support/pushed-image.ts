@@ -35,7 +35,11 @@ export async function pushImage({ url }: Pick<Registry, 'url'>, image: Pushed): 
 }
 
 /** Pushes an index of images of several platforms, with an attestation as buildx adds it. Returns its descriptor. */
-export async function pushIndex(registry: Pick<Registry, 'url'>, image: Pushed, architectures: readonly string[]): Promise<Content> {
+export async function pushIndex(
+  registry: Pick<Registry, 'url'>,
+  image: Pushed,
+  architectures: readonly string[],
+): Promise<Content> {
   const manifests: object[] = []
   for (const architecture of architectures) {
     const one = await pushImage(registry, { ...image, architecture, tag: architecture })

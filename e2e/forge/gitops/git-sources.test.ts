@@ -441,7 +441,10 @@ test('the logins of a registry and of Jira are committed as sealed Secrets, whic
     code: 4,
     stderr: expect.stringContaining('manage-gitops'),
   })
-  expect(await at.windlass(`gitops service add-registry prod ${registry}`)).toMatchObject({ code: 0, stdout: 'registry/default sealed\n' })
+  expect(await at.windlass(`gitops service add-registry prod ${registry}`)).toMatchObject({
+    code: 0,
+    stdout: 'registry/default sealed\n',
+  })
   expect(await at.inClone('gitops', 'log', '--format=%an: %s', '-1')).toBe(
     'ann: Add the registry integration default of the GitOps runtime prod\n',
   )

@@ -27,7 +27,9 @@ const Template = z.looseObject({
     templates: z.array(
       z.looseObject({
         name: z.string(),
-        dag: z.object({ tasks: z.array(z.looseObject({ template: z.string(), dependencies: z.array(z.string()).default([]) })) }).optional(),
+        dag: z
+          .object({ tasks: z.array(z.looseObject({ template: z.string(), dependencies: z.array(z.string()).default([]) })) })
+          .optional(),
         container: z.looseObject({ command: z.array(z.string()), args: z.array(z.string()) }).optional(),
       }),
     ),

@@ -409,7 +409,13 @@ test('the workflow of the chart reads an image and its issue in one report, and 
     const workflow = await live(name)
     // A login of the job is in no object of the cluster.
     expect(JSON.stringify(workflow)).not.toContain('ghp_secret')
-    const outputs = await playTasks({ kube: cluster.kube, namespace, template, workflow, run: (words) => windlass(http, words, '') })
+    const outputs = await playTasks({
+      kube: cluster.kube,
+      namespace,
+      template,
+      workflow,
+      run: (words) => windlass(http, words, ''),
+    })
     expect([...outputs.keys()]).toEqual(['report', 'git-info', 'jira-info'])
     await control(name, { phase: 'Succeeded' })
   }
@@ -425,9 +431,7 @@ test('the workflow of the chart reads an image and its issue in one report, and 
       runtime: 'prod',
       workflow: { name: 'shop #7', url: 'https://ci.test/7' },
       git: { repo: 'acme/shop', branch: 'main' },
-      issues: [
-        { key: 'SHOP-12', title: 'Mend the cart', status: 'Done', assignee: 'Mira', url: `${jira.url}/browse/SHOP-12` },
-      ],
+      issues: [{ key: 'SHOP-12', title: 'Mend the cart', status: 'Done', assignee: 'Mira', url: `${jira.url}/browse/SHOP-12` }],
     }),
   ])
 })

@@ -244,10 +244,7 @@ test('the workflow that reports images has the limits of the values and the righ
   const config = { concurrencyCmName: 'limits', concurrencyCmKey: 'images', concurrency: 0, ttlActiveInSeconds: 60 }
   const given = { images: { gitEnrichment: { registry: 'quay.io', repository: 'codefreshplugins/git-info', tag: '1' } } }
   const more = { 'app-proxy': { 'image-enrichment': { config: { ...config, ...given }, serviceAccount: { create: false } } } }
-  const [standard, changed] = await Promise.all([
-    render('tunnel', REPORTING_IMAGES),
-    render('tunnel', REPORTING_IMAGES, more),
-  ])
+  const [standard, changed] = await Promise.all([render('tunnel', REPORTING_IMAGES), render('tunnel', REPORTING_IMAGES, more)])
   expect(one(standard, 'WorkflowTemplate')['spec']).toMatchObject({
     serviceAccountName: 'codefresh-image-enrichment-sa',
     activeDeadlineSeconds: 900,
@@ -512,37 +509,34 @@ const REPORTING_IMAGES = { 'app-proxy': { workflows: { enabled: true }, 'image-e
 test.each([
   { name: 'tunnel', more: {} },
   { name: 'ingress', more: REPORTING_IMAGES },
-] as const)(
-  'the command checks the permissions of all objects of $name.yaml before an installation',
-  async ({ name, more }) => {
-    const values = { ...valuesOf(name), ...more }
-    const rights = neededRights('codefresh', {
-      ...accessOf(values),
-      isHosted: isHostedIn(values),
-      operatesWorkflows: operatesWorkflows(values),
-      reportsImages: reportsImages(values),
-    })
-    const isChecked = (verb: string, group: string, resource: string): boolean =>
-      rights.some(
-        (right) =>
-          right.verb === verb &&
-          right.group === group &&
-          [right.resource, right.subresource].filter(Boolean).join('/') === resource,
-      )
-    // Hooks and disruption budgets are parts of an installation with Helm alone.
-    const objects = (await render(name, more)).filter(
-      (object) => object.kind !== 'PodDisruptionBudget' && annotationsOf(object)['helm.sh/hook'] === undefined,
+] as const)('the command checks the permissions of all objects of $name.yaml before an installation', async ({ name, more }) => {
+  const values = { ...valuesOf(name), ...more }
+  const rights = neededRights('codefresh', {
+    ...accessOf(values),
+    isHosted: isHostedIn(values),
+    operatesWorkflows: operatesWorkflows(values),
+    reportsImages: reportsImages(values),
+  })
+  const isChecked = (verb: string, group: string, resource: string): boolean =>
+    rights.some(
+      (right) =>
+        right.verb === verb &&
+        right.group === group &&
+        [right.resource, right.subresource].filter(Boolean).join('/') === resource,
     )
-    for (const { apiVersion, kind, rules } of objects) {
-      const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
-      const plural = kind.endsWith('y')
-        ? `${kind.toLowerCase().slice(0, -1)}ies`
-        : `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`
-      expect([plural, isChecked('create', group, plural)]).toEqual([plural, true])
-      for (const rule of kind === 'Role' ? Rules.parse(rules) : [])
-        for (const resource of rule.resources)
-          for (const verb of rule.verbs)
-            expect([resource, verb, isChecked(verb, rule.apiGroups[0] ?? '', resource)]).toEqual([resource, verb, true])
-    }
-  },
-)
+  // Hooks and disruption budgets are parts of an installation with Helm alone.
+  const objects = (await render(name, more)).filter(
+    (object) => object.kind !== 'PodDisruptionBudget' && annotationsOf(object)['helm.sh/hook'] === undefined,
+  )
+  for (const { apiVersion, kind, rules } of objects) {
+    const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+    const plural = kind.endsWith('y')
+      ? `${kind.toLowerCase().slice(0, -1)}ies`
+      : `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`
+    expect([plural, isChecked('create', group, plural)]).toEqual([plural, true])
+    for (const rule of kind === 'Role' ? Rules.parse(rules) : [])
+      for (const resource of rule.resources)
+        for (const verb of rule.verbs)
+          expect([resource, verb, isChecked(verb, rule.apiGroups[0] ?? '', resource)]).toEqual([resource, verb, true])
+  }
+})

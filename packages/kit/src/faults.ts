@@ -447,12 +447,7 @@ export const faults = {
   },
 
   // registries and issue trackers
-  'service-unreachable': {
-    status: 503,
-    text: 'A service does not answer.',
-    hint: 'Check its URL and the network. For a private certificate authority set `NODE_EXTRA_CA_CERTS`.',
-    retry: true,
-  },
+  'service-unreachable': { status: 503, text: 'A service does not answer.', hint: 'Check its URL and the network.', retry: true },
   'service-refused': { status: 502, text: 'A service rejected the request.', hint: 'See the message of the service.' },
 
   // command line and set-up

@@ -115,7 +115,13 @@ export function openServiceIntegrations({ shared, place, sealing, clock }: Servi
       const auth = Buffer.from(`${username}:${password}`).toString('base64')
       const server = domain === 'docker.io' || domain === 'index.docker.io' ? DOCKER_HUB : domain
       const config = { auths: { [server]: { username, password, auth } } }
-      return put(call, { type: 'registry', name, place: domain, message, values: { '.dockerconfigjson': JSON.stringify(config) } })
+      return put(call, {
+        type: 'registry',
+        name,
+        place: domain,
+        message,
+        values: { '.dockerconfigjson': JSON.stringify(config) },
+      })
     },
     async putJira(call, name, { url, username, token, message }) {
       const values = { url, token, ...(username !== undefined && { username }) }

@@ -18,7 +18,10 @@ export async function readSealingKey({ url, transport }: SealingServer, clock: C
   const key = certificate?.publicKey
   const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0
   if (certificate === undefined || key?.asymmetricKeyType !== 'rsa' || bits < MIN_KEY_BITS)
-    throw fault('service-refused', { message: 'The controller of Sealed Secrets returned no certificate with an RSA key.', hint: HINT })
+    throw fault('service-refused', {
+      message: 'The controller of Sealed Secrets returned no certificate with an RSA key.',
+      hint: HINT,
+    })
   if (Date.parse(certificate.validTo) <= clock.now())
     throw fault('service-refused', {
       message: `The certificate of the controller of Sealed Secrets has expired: ${certificate.validTo}.`,
@@ -35,7 +38,11 @@ async function fetchPem(url: string, transport: SealingServer['transport']): Pro
     return text
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw fault('service-unreachable', { message: `The controller of Sealed Secrets gives no certificate: ${why}.`, hint: HINT }, error)
+    throw fault(
+      'service-unreachable',
+      { message: `The controller of Sealed Secrets gives no certificate: ${why}.`, hint: HINT },
+      error,
+    )
   }
 }
 

@@ -58,8 +58,7 @@ export function readImageJob(pairs: readonly (readonly [name: string, value: str
   if (image === undefined) throw invalid('CF_IMAGE is missing: the image with its registry and tag.')
   for (const [name, value] of given) {
     if (value.length > MAX_VALUE || /\p{Cc}/u.test(value)) throw invalid(`${name} is too long, or has control characters.`)
-    if (name.endsWith('-integration') && !INTEGRATION.test(value))
-      throw invalid(`"${value}" is not the name of an integration.`)
+    if (name.endsWith('-integration') && !INTEGRATION.test(value)) throw invalid(`"${value}" is not the name of an integration.`)
   }
   return { parameters: [...given].map(([name, value]) => ({ name, value })), unused }
 }
@@ -100,7 +99,10 @@ export async function* followImageReport(
   const { workflows, clock, heartbeatMs, signal } = following
   yield sse('info', `The workflow ${name} reads and reports the image.`)
   if (unused.length > 0)
-    yield sse('warn', `${unused.join(', ')}: logins of a job are not used. Workflows have those of the integrations of the runtime.`)
+    yield sse(
+      'warn',
+      `${unused.join(', ')}: logins of a job are not used. Workflows have those of the integrations of the runtime.`,
+    )
   const begun = clock.monotonic()
   let lastSign = -Infinity
   try {
@@ -111,7 +113,8 @@ export async function* followImageReport(
       }
       const { phase, message } = await workflows.get(name)
       if (phase === 'succeeded' || phase === 'failed' || phase === 'error') {
-        for (const { pod, text } of await linesOf(name, workflows)) yield sse('workflow-log', JSON.stringify({ podName: pod, content: text }))
+        for (const { pod, text } of await linesOf(name, workflows))
+          yield sse('workflow-log', JSON.stringify({ podName: pod, content: text }))
         yield phase === 'succeeded'
           ? sse('end', `The workflow ${name} has reported the image.`)
           : sse('error', problem(`The workflow ${name} ended in the phase ${phase}: ${message ?? 'see its logs'}.`))

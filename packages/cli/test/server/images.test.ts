@@ -30,7 +30,10 @@ test('an image is read in its registry, reported once, and shown with its commit
   const logins = join(folder, 'config.json')
   await writeFile(logins, JSON.stringify({ auths: { [registry.domain]: { auth: btoa(`${LOGIN.user}:${LOGIN.password}`) } } }))
   const withLogin = ['--registry-config', logins, '--workflow', 'shop #12']
-  expect(await run('report', `${name}:v3`, ...withLogin)).toMatchObject({ code: 3, text: expect.stringContaining('Push it first') })
+  expect(await run('report', `${name}:v3`, ...withLogin)).toMatchObject({
+    code: 3,
+    text: expect.stringContaining('Push it first'),
+  })
   expect(await run('report', 'UPPER/case', ...withLogin)).toMatchObject({ code: 2 })
   expect((await run('list')).text).toBe('No reports of images found.\n')
 
@@ -61,7 +64,16 @@ test('an image is read in its registry, reported once, and shown with its commit
   const { token } = await scene.admin.gitopsRuntimes.createToken('prod')
   const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, token)
-  const jira = ['jira-info', `${name}@${one.digest}`, '--message', 'feature/shop-8', '--project', 'SHOP', '--workflow', 'shop #12']
+  const jira = [
+    'jira-info',
+    `${name}@${one.digest}`,
+    '--message',
+    'feature/shop-8',
+    '--project',
+    'SHOP',
+    '--workflow',
+    'shop #12',
+  ]
   expect((await run(...jira, '--server-url', scene.server.url, '--token-file', tokenFile)).text).toContain(
     'only the keys of the issues are reported',
   )
@@ -69,7 +81,10 @@ test('an image is read in its registry, reported once, and shown with its commit
   expect(shown.text).toContain(`Commit:`)
   expect((await run('list', '--image', `${name}@${one.digest}`)).text.match(/shop #12/g)).toHaveLength(2)
   expect((await run('list', '--commit', COMMIT.slice(0, 10), '-o', 'json')).text).toContain('"SHOP-7"')
-  expect(await run('list', '--image', 'a b')).toMatchObject({ code: 1, text: expect.stringContaining('not the name of an image') })
+  expect(await run('list', '--image', 'a b')).toMatchObject({
+    code: 1,
+    text: expect.stringContaining('not the name of an image'),
+  })
   // A viewer sees reports, and reports none.
   const { token: viewer } = await scene.admin.keys.create({ name: 'viewer', role: 'viewer' })
   const seen = scene.nobody.withToken(viewer)

@@ -19,7 +19,18 @@ test('references of images are completed as Docker completes them', () => {
 })
 
 test('what is not a reference is none', () => {
-  for (const text of ['', 'Acme/shop', 'acme//shop', '../shop', 'a b', 'shop:', 'shop:-x', 'shop@sha256:0', 'a@b@c', `x/${'a'.repeat(500)}`])
+  for (const text of [
+    '',
+    'Acme/shop',
+    'acme//shop',
+    '../shop',
+    'a b',
+    'shop:',
+    'shop:-x',
+    'shop@sha256:0',
+    'a@b@c',
+    `x/${'a'.repeat(500)}`,
+  ])
     expect([text, parseImageReference(text)]).toEqual([text, undefined])
 })
 

@@ -84,7 +84,9 @@ export const gitopsImageCommands = [
       project: texts('--project <key>', 'Only issues of this project, also in small letters; can be repeated'),
       integration: text('--integration <folder>', 'Folder with the files url, username and token'),
     },
-    examples: ['windlass gitops images jira-info registry.example.com/acme/shop:v1 --message "SHOP-12: mend the cart" --integration /etc/jira'],
+    examples: [
+      'windlass gitops images jira-info registry.example.com/acme/shop:v1 --message "SHOP-12: mend the cart" --integration /etc/jira',
+    ],
     run: async (invocation) => (await import('./report.ts')).reportIssues(invocation),
   }),
 ]

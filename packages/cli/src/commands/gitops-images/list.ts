@@ -32,7 +32,9 @@ export async function listReports({ options, out, settings }: Invocation<ListOpt
   if (options.output !== undefined) return printValue(out, items, options.output)
   if (items.length === 0) return out.note('No reports of images found.')
   const now = systemClock.now()
-  const head = ['IMAGE', 'TAGS', 'DIGEST', 'COMMIT', 'PULL', 'ISSUES', 'WORKFLOW', 'AGE'].map((cell) => out.stdout.style.dim(cell))
+  const head = ['IMAGE', 'TAGS', 'DIGEST', 'COMMIT', 'PULL', 'ISSUES', 'WORKFLOW', 'AGE'].map((cell) =>
+    out.stdout.style.dim(cell),
+  )
   const rows = items.map((report) => [
     report.image,
     (report.tags ?? []).join(','),
@@ -80,11 +82,14 @@ function describe(report: ImageReport): string[] {
     ['Branch:', git?.branch],
     ['Commit:', [git?.commit, git?.message].filter((text) => text !== undefined).join(' ')],
     ['Author:', git?.author],
-    ['Pull request:', pull && [`#${pull.number}`, pull.title, pull.state && `(${pull.state})`, pull.url].filter(Boolean).join(' ')],
-    ...issues.map(({ key, title, status, assignee }) => [
-      'Issue:',
-      [key, title, status && `(${status})`, assignee && `of ${assignee}`].filter(Boolean).join(' '),
-    ] as const),
+    [
+      'Pull request:',
+      pull && [`#${pull.number}`, pull.title, pull.state && `(${pull.state})`, pull.url].filter(Boolean).join(' '),
+    ],
+    ...issues.map(
+      ({ key, title, status, assignee }) =>
+        ['Issue:', [key, title, status && `(${status})`, assignee && `of ${assignee}`].filter(Boolean).join(' ')] as const,
+    ),
     ['Workflow:', [workflow.name, workflow.url].filter(Boolean).join(' ')],
     ['Build:', report.build],
     ['Reported by:', report.runtime === undefined ? report.by : `GitOps runtime ${report.runtime}`],

@@ -88,8 +88,7 @@ export async function reportGit(
   const ref = commit ?? branch
   if (repo === undefined || ref === undefined)
     return out.note('Nothing to report: name the repository, and a commit or a branch of it.')
-  const read =
-    forge === undefined ? {} : await readCommit(place.ask, forge, { repo: repoIn(repo, forge.url), ref })
+  const read = forge === undefined ? {} : await readCommit(place.ask, forge, { repo: repoIn(repo, forge.url), ref })
   if (forge === undefined) out.note('No forge is configured, so only what the options say is reported.')
   await place.report({ digest: await place.digest(), git: { ...gitOf(options), ...read } })
 }

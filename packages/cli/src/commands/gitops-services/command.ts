@@ -44,7 +44,9 @@ export const gitopsServiceCommands = [
       ...url,
       ...output,
     },
-    examples: ['windlass gitops service add-jira prod --url https://acme.atlassian.net --username ci@example.com --token-file token'],
+    examples: [
+      'windlass gitops service add-jira prod --url https://acme.atlassian.net --username ci@example.com --token-file token',
+    ],
     run: async (invocation) => (await import('./action.ts')).addJira(invocation),
   }),
   command('gitops service remove', {

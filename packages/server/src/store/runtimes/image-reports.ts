@@ -34,12 +34,7 @@ export async function updateImageReport(
 }
 
 export async function findImageReport(query: Query, accountId: string, id: string): Promise<ImageReportRow | undefined> {
-  return query
-    .selectFrom('image_report')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst()
+  return query.selectFrom('image_report').selectAll().where('account_id', '=', accountId).where('id', '=', id).executeTakeFirst()
 }
 
 /** The image of a report. With a tag and without a digest: the images that had the tag when they were reported. */

@@ -78,7 +78,12 @@ describe.each(DATABASES)('reports of images on $name', ({ open }) => {
     const { app, clock } = held
     const scene = await openScene(app)
     const revision = 'e'.repeat(40)
-    const git = { repoOwner: 'acme', repoName: 'shop', commitMessage: 'Mend\nthe cart', pullRequest: { number: '7', title: 'Cart' } }
+    const git = {
+      repoOwner: 'acme',
+      repoName: 'shop',
+      commitMessage: 'Mend\nthe cart',
+      pullRequest: { number: '7', title: 'Cart' },
+    }
     const build = await submit(scene, { branch: 'main', revision, git })
     const key = await runAttempt(scene, build)
     const image = { type: 'image' as const, step: 'hello', imageId: digest('1'), name: NAME, tags: ['1'], pushed: true }
