@@ -430,7 +430,7 @@ test('the logins of a registry and of Jira are committed as sealed Secrets, whic
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, 'p:w "1"\n')
-  const registry = `--domain registry.test:5000 --username ci --password-file ${passwordFile}`
+  const registry = `--domain registry.test:5000 --username ci --token-file ${passwordFile}`
   expect(await at.windlass(`gitops service add-registry prod ${registry}`)).toMatchObject({
     stderr: expect.stringContaining('sealedSecretsUrl'),
   })
@@ -471,7 +471,7 @@ test('the logins of a registry and of Jira are committed as sealed Secrets, whic
   ])
   const login = { username: 'ci', password: 'p:w "1"', auth: btoa('ci:p:w "1"') }
   expect(JSON.parse(String(opened[0]?.result))).toEqual({ auths: { 'registry.test:5000': login } })
-  expect(opened[1]?.error).toContain('decryption error')
+  expect(opened[1]?.error).toContain('no key could decrypt')
   expect(opened.slice(2).map(({ result }) => result)).toEqual(['https://jira.test', 'ci@test', 'p:w "1"'])
 
   const listed = await at.windlass('gitops service list prod', at.keys.vic)

@@ -184,7 +184,7 @@ func unseal(key, secret, value string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	plain, err := crypto.HybridDecrypt(rand.Reader, private, sealed, []byte(secret))
+	plain, err := crypto.HybridDecrypt(rand.Reader, map[string]*rsa.PrivateKey{"key": private}, sealed, []byte(secret))
 	return string(plain), err
 }
 

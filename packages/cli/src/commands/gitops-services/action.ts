@@ -42,14 +42,14 @@ export async function addRegistry({
   Committed & {
     readonly domain: string | undefined
     readonly username: string | undefined
-    readonly passwordFile: string | undefined
+    readonly tokenFile: string | undefined
   }
 >): Promise<void> {
   const [runtime = '', name = DEFAULT_NAME] = args
-  const { domain, username, passwordFile, message } = options
-  if (domain === undefined || username === undefined || passwordFile === undefined)
-    throw missing('--domain, --username and --password-file')
-  const password = readSecret(passwordFile)
+  const { domain, username, tokenFile, message } = options
+  if (domain === undefined || username === undefined || tokenFile === undefined)
+    throw missing('--domain, --username and --token-file')
+  const password = readSecret(tokenFile)
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
   const change = await calls.putRegistry(name, { domain, username, password, message }, COMMIT_TIMEOUT)
   return print(out, change, options)

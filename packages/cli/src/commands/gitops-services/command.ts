@@ -24,12 +24,12 @@ export const gitopsServiceCommands = [
     options: {
       domain: text('--domain <host>', 'Host of the registry with its port, as the names of its images begin'),
       username: text('--username <name>', 'User name'),
-      passwordFile: text('--password-file <file>', 'File with the password; - is standard input'),
+      tokenFile: text('--token-file <file>', 'File with the password or a token; - is standard input'),
       ...message,
       ...url,
       ...output,
     },
-    examples: ['windlass gitops service add-registry prod --domain registry.example.com --username ci --password-file password'],
+    examples: ['windlass gitops service add-registry prod --domain registry.example.com --username ci --token-file token'],
     run: async (invocation) => (await import('./action.ts')).addRegistry(invocation),
   }),
   command('gitops service add-jira', {
