@@ -155,7 +155,7 @@ test('an application shows why it is not healthy, its last sync, its source and 
   await resources.nth(1).getByText('Deployment', { exact: true }).waitFor()
   await resources.nth(2).getByText('Service', { exact: true }).waitFor()
   const image = main.getByRole('list', { name: 'Images' }).getByRole('listitem')
-  await image.getByText('commit 89abcdef Mend the cart, SHOP-12 , shop #3').waitFor()
+  await image.getByText('commit 89abcdef Mend the cart, SHOP-12, shop #3').waitFor()
   expect(await image.getByRole('link', { name: '89abcdef' }).getAttribute('href')).toBe('https://git.test/commit')
   expect(await image.getByRole('code').textContent()).toBe('registry.test/shop:1')
   await main.getByText('windlass describe application prod/argocd/shop').waitFor()

@@ -33,7 +33,8 @@ function Origin({ report: { git, issues = [], build, workflow } }: { readonly re
   const facts = [
     commit !== undefined && (
       <>
-        commit <Away url={url} text={shortRevision(commit)} /> {message !== undefined && <bdi>{message}</bdi>}
+        commit <Away url={url} text={shortRevision(commit)} />
+        <After text={message} />
       </>
     ),
     branch !== undefined && (
@@ -48,7 +49,8 @@ function Origin({ report: { git, issues = [], build, workflow } }: { readonly re
     ),
     ...issues.map(({ key, url: page, title }) => (
       <Fragment key={key}>
-        <Away url={page} text={key} /> {title !== undefined && <bdi>{title}</bdi>}
+        <Away url={page} text={key} />
+        <After text={title} />
       </Fragment>
     )),
     build === undefined ? (
@@ -69,6 +71,17 @@ function Origin({ report: { git, issues = [], build, workflow } }: { readonly re
         </Fragment>
       ))}
     </p>
+  )
+}
+
+/** A text behind a link, if there is one. */
+function After({ text }: { readonly text: string | undefined }): ReactElement | null {
+  if (text === undefined) return null
+  return (
+    <>
+      {' '}
+      <bdi>{text}</bdi>
+    </>
   )
 }
 
