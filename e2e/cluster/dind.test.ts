@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { issueCertificates } from '@windlass/manifests'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { openDindPods, type CallOptions, type DindPods } from '../support/dind-pods.ts'
+import { z } from 'zod'
+import { openDindPods, type Answer, type CallOptions, type DindPods } from '../support/dind-pods.ts'
 
 let pods: DindPods
 let disk = ''
@@ -70,7 +71,28 @@ test('shuts down cleanly within its grace when its pod is deleted, with a contai
 
 test('a daemon that does not start because the disk is full tells Kubernetes so (R-14)', async () => {
   const fill = 'dd if=/dev/zero of=/var/lib/docker/full bs=1k 2>/dev/null; exec /usr/local/bin/run'
-  await pods.create({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }, ['bash', '-c', fill])
+  await pods.create({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }, { command: ['bash', '-c', fill] })
   expect(await pods.exitCode()).not.toBe(0)
   expect(await pods.message()).toMatch(/^No space left on device: the disk of the build has \d+ KiB left\. \S/)
+})
+
+const Ended = z.object({ State: z.object({ ExitCode: z.int(), OOMKilled: z.boolean() }) })
+
+test('a step that takes the memory of the pod is killed alone, and the daemon goes on (R247)', async () => {
+  // With requests below the limits, as runtimes have by default, Kubernetes lets the kernel kill the processes of the pod first.
+  const resources = { requests: { memory: '64Mi' }, limits: { memory: '512Mi' } }
+  await pods.create({ hostPath: { path: disk } }, { resources })
+  const host = await pods.ready()
+  // As an engine does, from outside of the pod: a process in it could be killed instead.
+  const post = (path: string, body?: object): Promise<Answer> =>
+    pods.call(host, path, { method: 'POST', ...(body !== undefined && { body }) })
+  expect(await post('/containers/create?name=hungry', { Image: pods.toolsImage, Cmd: ['tail', '/dev/zero'] })).toMatchObject({
+    status: 201,
+  })
+  expect(await post('/containers/hungry/start')).toMatchObject({ status: 204 })
+  expect((await post('/containers/hungry/wait')).status).toBe(200)
+  const { State: state } = Ended.parse(JSON.parse((await pods.call(host, '/containers/hungry/json')).body))
+  expect(state).toEqual({ ExitCode: 137, OOMKilled: true })
+  expect(await pods.run('docker', 'run', '--rm', pods.toolsImage, 'echo', 'runs')).toBe('runs')
+  await pods.run('docker', 'rm', 'hungry')
 })

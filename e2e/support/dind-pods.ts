@@ -27,8 +27,8 @@ export interface DindPods {
   /** Accepted by the daemon. */
   readonly certificates: DockerCertificates
   kubectl(...args: string[]): Promise<string>
-  /** Creates the pod. `volume` is the source of its disk. */
-  create(volume: object, command?: readonly string[]): Promise<void>
+  /** Creates the pod. `volume` is the source of its disk, `more` adds fields to its container. */
+  create(volume: object, more?: { readonly command?: readonly string[]; readonly resources?: object }): Promise<void>
   /** Waits until the pod is ready. Returns its address. */
   ready(): Promise<string>
   /** Waits until the daemon answers an engine for the first time, which may be before the pod is ready. Returns its address. */
@@ -78,12 +78,12 @@ export async function openDindPods(namespace: string): Promise<DindPods> {
     (await statusOf()).containerStatuses[0]?.state.terminated
   const run = (...command: string[]): Promise<string> => cluster.exec({ namespace, name: POD }, ...command)
 
-  async function create(volume: object, command?: readonly string[]): Promise<void> {
+  async function create(volume: object, more: object = {}): Promise<void> {
     const container = {
       name: 'dind',
       image,
       imagePullPolicy: 'Never',
-      ...(command === undefined ? {} : { command }),
+      ...more,
       securityContext: { privileged: true },
       readinessProbe: { exec: { command: ['/usr/local/bin/ready'] }, periodSeconds: 1 },
       volumeMounts: [

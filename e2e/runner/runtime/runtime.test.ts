@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { startCollector } from '../../support/collector.ts'
 import { eventually, type Installation, startInstallation } from '../../support/installation.ts'
 import { runProgram } from '../../support/process.ts'
 import { type Registry, startRegistry } from '../../support/registry.ts'
@@ -262,8 +263,13 @@ test('a secret store in a Secret of the cluster is read there, only by builds of
 
 const Address = z.object({ status: z.object({ podIP: z.string() }) })
 
-test('a runtime sets how long a debugger holds a step, and exposes its engines to Prometheus (R196, R254)', async () => {
-  const envVars = { DEBUGGER_TIMEOUT: '0.25', METRICS_PROMETHEUS_ENABLED: 'true' }
+test('a runtime sets how long a debugger holds a step, exposes its engines to Prometheus, and lets them push (R196, R248, R254)', async () => {
+  await using collector = await startCollector('0.0.0.0')
+  const envVars = {
+    DEBUGGER_TIMEOUT: '0.25',
+    METRICS_PROMETHEUS_ENABLED: 'true',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://${installation.cluster.host}:${collector.port}`,
+  }
   await installation.putRuntime(`${TEAM}-seen`, { extends: [TEAM], runtimeScheduler: { envVars } })
   const tools = installation.images['TOOLS_IMAGE'] ?? ''
   const running = run('held', step('held', tools, ['echo never']), '--runtime', `${TEAM}-seen`, '--break', 'held:before')
@@ -276,10 +282,18 @@ test('a runtime sets how long a debugger holds a step, and exposes its engines t
     const text = (await answer?.text()) ?? ''
     return text.includes('phase="') && text.includes('start_timestamp{') ? text : undefined
   })
-  expect(metrics).toMatch(/codefresh_classic_build_info\{cf_classic_build_id="[0-9a-f]{24}",attempt="1",phase="/)
+  expect(metrics).toMatch(/codefresh_classic_build_info\{cf_classic_build_id="[0-9a-f]{24}",[^}]*attempt="1",phase="/)
   const { code, log } = await running
   expect(code, log).toBe(2)
   expect(log).toContain('debug-timeout')
+  // The engine ends with a last push, after the command has seen the end of the build.
+  const info = await eventually('the engine has pushed the end of its build', async () =>
+    collector.taken
+      .at(-1)
+      ?.metrics.get('codefresh.classic.build.info')
+      ?.points.find(({ attributes }) => attributes['phase'] === 'terminated'),
+  )
+  expect(info.attributes).toMatchObject({ 'cf.classic.build.id': /cf_classic_build_id="([0-9a-f]{24})"/.exec(metrics)?.[1] })
 })
 
 test('a displayed runtime can be applied again without a change, and a change creates a version (R175, R176, R203)', async () => {

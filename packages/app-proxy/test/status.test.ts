@@ -1,4 +1,5 @@
 /** What an app-proxy reports about its runtime, at a real server; the API server of the cluster is in memory. */
+import { listAll } from '@windlass/client'
 import { nodeTransport, proxyFrom } from '@windlass/kit'
 import { expect, test } from 'vitest'
 import { freePort } from '../../../e2e/support/process.ts'
@@ -42,6 +43,9 @@ test('the state of 120 clusters is sent in chunks, without credentials, and metr
   })
   // 120 with the cluster of the runtime itself.
   for (let n = 1; n < 120; n += 1) scene.kube.objects.set(`secrets/cluster-${n}`, secretOf(n))
+  // One that no report may have does not keep the others from being reported.
+  const long = { ...secretOf(120).data, server: base64(`https://${'x'.repeat(600)}`) }
+  scene.kube.objects.set('secrets/cluster-120', { ...secretOf(120), data: long })
   const sizes = (): number[][] => {
     const rounds: number[][] = [[]]
     for (const { clusters, isLast } of chunks) {
@@ -51,17 +55,17 @@ test('the state of 120 clusters is sent in chunks, without credentials, and metr
     return rounds
   }
   await expect.poll(sizes, PATIENCE).toContainEqual([50, 50, 20])
-  const list = async (): Promise<number> =>
-    (await server.admin.gitopsStatus.clusters({ query: { runtime: 'prod' } })).items.length
-  await expect.poll(list, PATIENCE).toBe(120)
+  const list = () => listAll(({ query }) => server.admin.gitopsStatus.clusters({ query: { ...query, runtime: 'prod' } }))
+  const count = async (): Promise<number> => (await list()).length
+  await expect.poll(count, PATIENCE).toBe(120)
   expect(JSON.stringify(chunks)).not.toContain('secret-of-a-cluster')
   // Without Argo CD nothing is known about the connection.
-  expect((await server.admin.gitopsStatus.clusters({ query: { runtime: 'prod' } })).items.slice(0, 2)).toMatchObject([
+  expect((await list()).slice(0, 2)).toMatchObject([
     { name: 'in-cluster', connection: { state: 'unknown' } },
     { name: 'fake-1', server: 'https://10.0.0.1', connection: { state: 'unknown' } },
   ])
   scene.kube.objects.delete('secrets/cluster-7')
-  await expect.poll(list, PATIENCE).toBe(119)
+  await expect.poll(count, PATIENCE).toBe(119)
 
   await scene.call('GET', '/version', { token: server.adminToken })
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()

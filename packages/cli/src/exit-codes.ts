@@ -26,6 +26,7 @@ const OF_FAULT: Partial<Record<FaultCode, number>> = {
   forbidden: EXIT.notAllowed,
   'scope-missing': EXIT.notAllowed,
   'step-key-limited': EXIT.notAllowed,
+  'runtime-denied': EXIT.notAllowed,
   'pipeline-out-of-reach': EXIT.notAllowed,
   'bootstrap-code': EXIT.notAllowed,
   'bootstrap-closed': EXIT.notAllowed,

@@ -2,6 +2,7 @@
 import { readConfig } from '@windlass/kit'
 import { z } from 'zod'
 import { TOOLS_IMAGE } from './attempt/context.ts'
+import { readOtlpSettings, type OtlpSettings } from './report/otlp-settings.ts'
 
 export const EngineConfig = z.object({
   SERVER_URL: z.url().describe('Base URL of the server'),
@@ -50,6 +51,8 @@ export interface ProcessSettings {
   readonly debugTimeoutMs: number | undefined
   /** Where Prometheus scrapes, and how long after the end (`METRICS_PROMETHEUS_ENABLED`, `METRICS_SCRAPE_TIMEOUT_MS`). */
   readonly scrape: { readonly port: number; readonly lingerMs: number } | undefined
+  /** Where metrics are pushed; a text says why they cannot be. */
+  readonly otlp: OtlpSettings | string | undefined
 }
 
 /** Reads the environment of the process. Throws `config-invalid`. */
@@ -64,5 +67,6 @@ export function readSettings(env: Readonly<Record<string, string | undefined>> =
     dockerEnv,
     debugTimeoutMs: minutes === undefined ? undefined : minutes * 60_000,
     scrape: variables.METRICS_PROMETHEUS_ENABLED ? scrape : undefined,
+    otlp: readOtlpSettings(env),
   }
 }

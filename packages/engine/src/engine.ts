@@ -13,12 +13,13 @@ import { runAttempt } from './run/run.ts'
 import { withUserVariables } from './secrets/user-variables.ts'
 import { withWebIdentity } from './secrets/web-identity.ts'
 import { awaitDocker, type Docker } from './docker/docker.ts'
+import type { DockerRetry } from './docker/http.ts'
 import { askDockerHost, awaitBuild, claim, compileDocument, openClaimKey } from './report/claim.ts'
 import { gitAccessOf } from './report/git-access.ts'
 import { idTokensOf } from './report/id-tokens.ts'
 import { openFirstContact } from './report/first-contact.ts'
 import { listen } from './report/lease.ts'
-import type { EngineMetrics } from './report/metrics.ts'
+import type { Measurements } from './report/measurements.ts'
 import { endLostAttempt, openReport, writeEnd, type Report } from './report/report.ts'
 import { reportSilentDaemon } from './report/silent-daemon.ts'
 import { terminalLink } from './report/terminal-link.ts'
@@ -43,8 +44,8 @@ export interface EngineOptions {
   readonly spoolBytes?: number | undefined
   readonly clock: Clock
   readonly log: Logger
-  /** Optional metrics sink. */
-  readonly metrics?: EngineMetrics | undefined
+  /** Takes what the engine measures. */
+  readonly metrics?: Measurements | undefined
   readonly toolsImage?: string | undefined
   /** Default hold time of a debug run. */
   readonly debugTimeoutMs?: number | undefined
@@ -168,7 +169,9 @@ class Engine {
       const begun = { claimed, report, connected, commands, signal }
       const ready = await this.#prepare(begun).catch((error: unknown) => this.#stopped(error, stop))
       if (ready === undefined) return undefined
-      return 'outcome' in ready ? await writeEnd(report.journal, ready.outcome) : await runAttempt(ready)
+      if ('outcome' in ready) return await writeEnd(report.journal, ready.outcome)
+      this.#options.metrics?.setPlan(ready.input.plan)
+      return await runAttempt(ready)
     } finally {
       if (connecting === undefined)
         void connected.then(
@@ -202,7 +205,7 @@ class Engine {
   }
 
   #attemptOptions({ claimed, report, commands }: Pick<Begun, 'claimed' | 'report' | 'commands'>, docker: Docker): AttemptOptions {
-    const { clock, log, dockerEnv, serverUrl, toolsImage, toolsWaitMs, debugTimeoutMs, clean } = this.#options
+    const { clock, log, dockerEnv, serverUrl, toolsImage, toolsWaitMs, debugTimeoutMs, clean, metrics } = this.#options
     return {
       input: withWebIdentity(withUserVariables(claimed, dockerEnv), dockerEnv),
       docker,
@@ -219,6 +222,7 @@ class Engine {
       toolsImage,
       toolsWaitMs,
       clean,
+      observer: metrics,
     }
   }
 
@@ -258,8 +262,9 @@ class Engine {
   }
 
   #connect(env: EngineOptions['dockerEnv'], signal: AbortSignal): Promise<Docker> {
-    const { clock } = this.#options
-    return awaitDocker({ env }, { clock, signal: AbortSignal.any([signal, AbortSignal.timeout(DOCKER_START_MS)]) })
+    const { clock, metrics } = this.#options
+    const onRetry = metrics && ((retry: DockerRetry): void => metrics.retried(retry))
+    return awaitDocker({ env, onRetry }, { clock, signal: AbortSignal.any([signal, AbortSignal.timeout(DOCKER_START_MS)]) })
   }
 
   async #askAndConnect(client: Client, { docker }: Pick<EngineClaimed, 'docker'>, signal: AbortSignal): Promise<Docker> {

@@ -1,4 +1,5 @@
 export { openGraphql, schemaText, type Graphql, type GraphqlAnswer, type GraphqlOptions } from './engine.ts'
+export { applicationMeta, objectMeta, timeText, type Named, type NamedApplication } from './entities.ts'
 export { field, refuseArguments, type Field, type Fields } from './field.ts'
 export { GraphqlRequest, MAX_GRAPHQL_BYTES } from './limits.ts'
 export { toShownProvider } from './providers.ts'

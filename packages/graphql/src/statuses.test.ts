@@ -41,11 +41,19 @@ test('states of Argo CD become the words of the schemas, and words that are not 
       failed: 'Failed',
       error: 'Error',
     },
+    connection: {
+      Successful: 'Successful',
+      Failed: 'Failed',
+      Unknown: 'Unknown',
+      successful: 'Successful',
+      failed: 'Failed',
+      unknown: 'Unknown',
+    },
   } as const
-  for (const kind of ['sync', 'health', 'phase'] as const) {
+  for (const kind of ['sync', 'health', 'phase', 'connection'] as const) {
     for (const [word, wanted] of Object.entries(table[kind]))
       expect([kind, word, toPlatformStatus(kind, word)]).toEqual([kind, word, wanted])
-    const unknown = kind === 'phase' ? 'Unknown' : 'UNKNOWN'
+    const unknown = kind === 'phase' || kind === 'connection' ? 'Unknown' : 'UNKNOWN'
     for (const word of ['', 'Melting', '__proto__', 'constructor', '𝕊𝕪𝕟𝕔𝕖𝕕', ' ', null, undefined])
       expect([kind, word, toPlatformStatus(kind, word)]).toEqual([kind, word, unknown])
   }

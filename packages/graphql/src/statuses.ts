@@ -1,10 +1,11 @@
 /** States of Argo CD in the words of the GraphQL schemas. Pure. */
 
-/** The words of each kind of states. Phases of operations keep the words of Argo CD. */
+/** The words of each kind of states. Phases of operations and connections to clusters keep the words of Argo CD. */
 const WORDS = {
   sync: ['OUT_OF_SYNC', 'SYNCED', 'SYNCING', 'UNKNOWN'],
   health: ['DEGRADED', 'HEALTHY', 'MISSING', 'PROGRESSING', 'SUSPENDED', 'TERMINATED', 'UNKNOWN'],
   phase: ['Error', 'Failed', 'Running', 'Succeeded', 'Terminating', 'Unknown'],
+  connection: ['Failed', 'Successful', 'Unknown'],
 } as const
 
 export type StatusKind = keyof typeof WORDS

@@ -48,6 +48,11 @@ export const faults = {
     text: 'The API key of a step does not allow this call.',
     hint: 'Start a stored pipeline with only a branch, a revision and variables, or use your own API key.',
   },
+  'runtime-denied': {
+    status: 403,
+    text: 'Only some teams may use this runtime environment.',
+    hint: 'Ask an admin to add you to one of these teams, or use another runtime environment.',
+  },
   'pipeline-out-of-reach': {
     status: 403,
     text: 'The steps of this build are not allowed to start that pipeline.',

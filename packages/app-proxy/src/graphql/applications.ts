@@ -1,5 +1,5 @@
 /** Fields about applications of Argo CD: how they are now, and the operations on them. */
-import { field, toPlatformStatus, type Fields } from '@windlass/graphql'
+import { applicationMeta, field, timeText, toPlatformStatus, type Fields } from '@windlass/graphql'
 import { defined } from '@windlass/kit'
 import { RuntimeApplicationDetails } from '@windlass/protocol'
 import { z } from 'zod'
@@ -16,20 +16,10 @@ const placeOf = (
   namespace: namespace ?? call.namespace,
 })
 
-const timeText = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString())
-
 function toShown({ runtime, namespace }: RuntimeCall, application: RuntimeApplicationDetails): object {
-  const { name, project, health, healthMessage, sync, revisions, isAutomatic, operation } = application
+  const { name, project, health, healthMessage, sync, revisions, isAutomatic, operation, createdAt } = application
   return {
-    metadata: {
-      group: 'argoproj.io',
-      version: 'v1alpha1',
-      kind: 'Application',
-      name,
-      namespace,
-      runtime,
-      created: timeText(application.createdAt),
-    },
+    metadata: applicationMeta({ name, namespace, runtime, createdAt }),
     spec: { project, syncPolicy: { automated: isAutomatic ? {} : null } },
     status: {
       health: { status: toPlatformStatus('health', health), message: healthMessage },

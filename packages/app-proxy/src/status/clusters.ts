@@ -2,9 +2,12 @@
 import { IN_CLUSTER, IN_CLUSTER_SERVER } from '@windlass/gitops'
 import { attempt, type Logger } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
-import type { ClusterState } from '@windlass/protocol'
+import { ClusterState } from '@windlass/protocol'
 import { readArgoClusters, type ArgoServer } from '../argo/server-state.ts'
 import type { ClusterSecrets } from '../gitops/cluster-secrets.ts'
+
+/** Part of a name that is logged. Characters. */
+const MAX_LOGGED = 100
 
 export interface ClusterParts {
   readonly kube: Kube
@@ -28,5 +31,11 @@ export async function listClusterStates(
   const all = [{ ...own, ...(version !== undefined && { version }) }, ...named, ...known]
   const found = new Map<string, ClusterState>()
   for (const cluster of all) if (!found.has(cluster.server)) found.set(cluster.server, cluster)
-  return [...found.values()]
+  return [...found.values()].flatMap((cluster) => {
+    const shown = ClusterState.safeParse(cluster).data
+    // The server would refuse the whole chunk.
+    if (shown === undefined)
+      log.warn({ cluster: cluster.name.slice(0, MAX_LOGGED) }, 'a cluster is not reported: its URL is not valid')
+    return shown ?? []
+  })
 }

@@ -143,6 +143,13 @@ test('shows and changes single settings of the account', async () => {
     pauseBuilds: false,
     maxQueuedBuilds: 50,
   })
+  const access = async (...args: string[]): Promise<string> =>
+    (await sandbox.call(['set', 'runtime-access', 'gpu', ...args])).stdout
+  expect(await access()).toBe('Runtimes with the tag gpu: only admins.\n')
+  await sandbox.call(['create', 'team', 'ml'])
+  expect(await access('--team', 'ml', '--team', 'ml')).toBe('Runtimes with the tag gpu: members of ml, and admins.\n')
+  expect(await sandbox.call(['set', 'settings', 'runtimeAccess=all'])).toMatchObject({ code: 2 })
+  expect(await access('--everybody')).toBe('Runtimes with the tag gpu: everybody.\n')
   expect(await sandbox.call(['set', 'settings', 'pauseBuild=true'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Did you mean "pauseBuilds"?'),

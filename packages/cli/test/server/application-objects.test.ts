@@ -1,4 +1,4 @@
-/** Commands for the objects of applications, with an app-proxy that is played. */
+/** Commands for the objects of applications and for the shared configuration repository, with an app-proxy that is played. */
 import { once } from 'node:events'
 import http from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
@@ -89,4 +89,42 @@ test('an object and its events are printed', async () => {
     'AGE  TYPE     REASON   COUNT  MESSAGE\n     Warning  BackOff  7      Back-off pulling image\n',
   )
   expect(asked.at(-1)).toContain(`uid=${uid}`)
+})
+
+test('a runtime that is set up says so, also if it does not answer which credentials are missing', async () => {
+  const repository = 'https://git.test/acme/gitops.git'
+  const change = {
+    configuration: {
+      repository,
+      branch: 'main',
+      revision: '0123456789abcdef0123456789abcdef01234567',
+      hasRuntime: true,
+      isConfigurationRuntime: false,
+      application: {},
+    },
+    commit: { revision: 'b', branch: 'main', url: 'https://git.test/c/b', isNew: true, isRebased: false },
+  }
+  const lost = { name: 'far', hasCredentials: false }
+  const { run, asked } = await playRuntime({
+    '/app-proxy/api/shared-configuration': [change],
+    '/app-proxy/api/clusters': [404, { items: [lost, { ...lost, name: 'near', hasCredentials: true }] }],
+  })
+  const notes = [
+    'Commit on main: https://git.test/c/b',
+    `Repository: ${repository}`,
+    'Create its application once: windlass gitops config application prod | kubectl apply -f -',
+  ]
+  expect(await run('gitops config set prod')).toEqual({
+    code: 0,
+    stdout: 'gitops-runtime/prod set up\n',
+    stderr: [
+      ...notes,
+      'The runtime is set up, but it did not say whether credentials of clusters are missing: Argo CD: pods "api" not found',
+      'List the clusters later: windlass gitops cluster list prod\n',
+    ].join('\n'),
+  })
+  expect(asked).toEqual(['/app-proxy/api/shared-configuration', '/app-proxy/api/clusters'])
+  expect((await run('gitops config set prod')).stderr).toBe(
+    [...notes, 'Add the credentials of far again: windlass gitops cluster add prod --name far --context CONTEXT\n'].join('\n'),
+  )
 })

@@ -9,6 +9,7 @@ import type { UsageMeter } from '../containers/usage.ts'
 import type { StepOutput } from '../output/step-output.ts'
 import type { AttemptInput, LocalSource, RequestGitAccess, RequestIdToken } from './input.ts'
 import type { Namespaces } from './namespaces.ts'
+import type { AttemptObserver } from './observer.ts'
 import type { StepImages } from './step-images.ts'
 import type { Workspace } from './workspace.ts'
 import type { ServiceNetwork } from './service-network.ts'
@@ -39,6 +40,7 @@ export interface AttemptContext {
   readonly requestIdToken: RequestIdToken | undefined
   /** Absent without a server. */
   readonly requestGitAccess: RequestGitAccess | undefined
+  readonly observer?: AttemptObserver | undefined
   /** Emits an event other than a step state, such as a built image. */
   readonly emit: (event: EngineEventBody) => void
   /** Removals in the background. The end of the attempt waits for them. */

@@ -4,6 +4,7 @@ import type { Clock, Logger } from '@windlass/kit'
 import type { Command, EngineClaimed, EngineEvent, GitAccess } from '@windlass/protocol'
 import type { Docker } from '../docker/docker.ts'
 import type { DebugLink } from '../debug/link.ts'
+import type { AttemptObserver } from './observer.ts'
 
 /** What to run: the claim response without token and certificate, so that a local run can create it. */
 export type AttemptInput = Omit<EngineClaimed, 'token' | 'docker'> & {
@@ -46,6 +47,8 @@ export interface AttemptOptions {
   /** Requests the access of a Git context whose password the server renews. Absent without a server. */
   readonly requestGitAccess?: RequestGitAccess | undefined
   readonly source?: LocalSource | undefined
+  /** Takes what is measured. */
+  readonly observer?: AttemptObserver | undefined
   /** Run only these steps; skip these. */
   readonly only?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined

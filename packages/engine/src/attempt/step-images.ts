@@ -175,7 +175,8 @@ async function pull({
   signal,
 }: StepImagesOptions & { name: string; login: RegistryLogin | undefined }): Promise<void> {
   try {
-    await retry({ ...PULL, clock, signal, retryIf: isTransient }, () => docker.pullImage(name, { login, signal }))
+    const onRetry = (error: unknown, delayMs: number): void => docker.onRetry?.({ operation: 'pull image', error, delayMs })
+    await retry({ ...PULL, clock, signal, retryIf: isTransient, onRetry }, () => docker.pullImage(name, { login, signal }))
   } catch (error) {
     if (!isFault(error, 'docker-refused')) throw error
     if (isDiskFull(error))

@@ -55,6 +55,7 @@ export async function runContainer(run: ContainerRun, created: (id: string) => v
     return await runOnce(run, (id) => created((failed = id)))
   } catch (error) {
     if (!isTransientStart(error)) throw error
+    run.docker.onRetry?.({ operation: 'start container', error, delayMs: 0 })
     // Another container is needed: the daemon may still process the end of this one, which would detach us.
     await run.docker.removeContainer(failed)
     return runOnce(run, created)

@@ -5,6 +5,7 @@
 import { defined, type Clock } from '@windlass/kit'
 import type { Usage } from '@windlass/protocol'
 import type { z } from 'zod'
+import type { StepSample } from '../attempt/observer.ts'
 import type { Docker } from '../docker/docker.ts'
 import type { ContainerSample } from '../docker/stats.ts'
 
@@ -29,12 +30,16 @@ export interface MeterOptions {
   readonly clock: Clock
   /** Called periodically while a container runs. */
   readonly onUsage: (usage: StepUsage) => void
+  /** Called with each sample. */
+  readonly onSample?: ((sample: StepSample) => void) | undefined
 }
 
-export function openMeter({ docker, clock, onUsage }: MeterOptions): UsageMeter {
+export function openMeter({ docker, clock, onUsage, onSample }: MeterOptions): UsageMeter {
   const containers = new Map<string, StepUsage>()
-  /** Memory in use by the containers that run. Bytes. */
-  const inUse = new Map<string, number>()
+  /** The last samples of the containers that run. */
+  const inUse = new Map<string, ContainerSample>()
+  const sum = (of: 'memoryBytes' | 'memoryWithCacheBytes'): number =>
+    [...inUse.values()].reduce((bytes, one) => bytes + one[of], 0)
   const startedAt = clock.monotonic()
   let updatedAt = -Infinity
 
@@ -44,12 +49,17 @@ export function openMeter({ docker, clock, onUsage }: MeterOptions): UsageMeter 
       const latest = await docker.sampleContainer(container, signal)
       if (latest === undefined) continue
       containers.set(container, highest(containers.get(container), latest))
-      if (!signal.aborted) inUse.set(container, latest.memoryBytes)
+      if (!signal.aborted) inUse.set(container, latest)
       const now = clock.monotonic()
       const usage = peaks()
+      onSample?.({
+        cpuMs: usage?.cpuMs ?? 0,
+        memoryBytes: sum('memoryWithCacheBytes'),
+        workingSetBytes: sum('memoryBytes'),
+      })
       if (usage === undefined || now - startedAt < FIRST_UPDATE_MS || now - updatedAt < UPDATE_EVERY_MS) continue
       updatedAt = now
-      onUsage({ ...usage, memoryBytes: [...inUse.values()].reduce((sum, bytes) => sum + bytes, 0) })
+      onUsage({ ...usage, memoryBytes: sum('memoryBytes') })
     }
   }
 

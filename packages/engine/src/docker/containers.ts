@@ -159,6 +159,7 @@ export function containerCalls(http: DockerHttp, clock: Clock = systemClock): Co
         await start(http, id)
       } catch (error) {
         if (tries === 1 || !isTransientStart(error)) throw error
+        http.onRetry?.({ operation: 'start container', error, delayMs: 0 })
         await start(http, id)
       }
     },
@@ -230,7 +231,9 @@ async function removeContainer(http: DockerHttp, { id, clock }: { id: string; cl
         error instanceof Error &&
         /failed to remove|directory not empty|resource busy/i.test(error.message)
       if (!isKept || n >= REMOVALS) throw error
-      await clock.sleep(REMOVAL_WAIT_MS * 2 ** (n - 1))
+      const delayMs = REMOVAL_WAIT_MS * 2 ** (n - 1)
+      http.onRetry?.({ operation: 'remove container', error, delayMs })
+      await clock.sleep(delayMs)
     }
   }
 }

@@ -5,7 +5,7 @@ import { containerCalls, type Containers } from './containers.ts'
 import { findEndpoint } from './endpoint.ts'
 import { execCalls, type Execs } from './execs.ts'
 import { housekeepingCalls, type Housekeeping } from './housekeeping.ts'
-import { openHttp, type DockerHttp } from './http.ts'
+import { openHttp, type DockerHttp, type OnRetry } from './http.ts'
 import { imageCalls, type Images } from './images.ts'
 import { statsCalls, type Stats } from './stats.ts'
 import { networkCalls, type Networks } from './networks.ts'
@@ -18,6 +18,8 @@ export interface DockerOptions {
    * the name in the daemon's certificate if it does not contain the address.
    */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Called before a call is repeated. */
+  readonly onRetry?: OnRetry | undefined
 }
 
 export interface Docker extends Containers, Execs, Housekeeping, Images, Stats, Networks, System, Volumes {
@@ -27,6 +29,8 @@ export interface Docker extends Containers, Execs, Housekeeping, Images, Stats, 
   readonly version: string
   /** The negotiated API version, for example `1.41`. */
   readonly api: string
+  /** To be called before a call is repeated by its caller. */
+  readonly onRetry?: OnRetry | undefined
   /** Path of the daemon's socket on its own machine, for containers that use it. */
   readonly socketPath: string
   /** Returns true if the API has this version or a later one. */
@@ -45,7 +49,7 @@ const Version = z.looseObject({ Version: z.string() })
 
 /** Connects and negotiates the API version. Throws `docker-unreachable`, `config-invalid`, or `docker-refused` if the daemon is too old. */
 export async function openDocker(options: DockerOptions, signal?: AbortSignal): Promise<Docker> {
-  const http = openHttp(findEndpoint(options.env))
+  const http = openHttp(findEndpoint(options.env), options.onRetry)
   try {
     const api = await negotiate(http, signal)
     const { Version: version } = await http.json('GET', '/version', Version, { timeoutMs: PING_MS, signal })
@@ -67,7 +71,9 @@ export async function awaitDocker(
       return await openDocker(options, signal)
     } catch (error) {
       if (!isFault(error, 'docker-unreachable')) throw error
-      await clock.sleep(backoffMs({ baseMs: 20, maxMs: 500 }, Math.ceil(n / 10)), signal)
+      const delayMs = backoffMs({ baseMs: 20, maxMs: 500 }, Math.ceil(n / 10))
+      options.onRetry?.({ operation: 'connect', error, delayMs })
+      await clock.sleep(delayMs, signal)
     }
   }
 }
@@ -77,6 +83,7 @@ function toDocker(http: DockerHttp, { api, version }: { api: string; version: st
   const rootless = endpoint.kind === 'unix' && endpoint.path.startsWith('/run/user/')
   return {
     host: endpoint.text,
+    onRetry: http.onRetry,
     version,
     api,
     socketPath: rootless ? endpoint.path : '/var/run/docker.sock',

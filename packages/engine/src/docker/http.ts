@@ -30,7 +30,17 @@ export interface DockerRequest {
   readonly isOnce?: boolean | undefined
 }
 
+/** A call of the daemon that is about to be repeated. */
+export interface DockerRetry {
+  /** What is repeated: `connect`, `start container`. */
+  readonly operation: string
+  readonly error: unknown
+  readonly delayMs: number
+}
+export type OnRetry = (retry: DockerRetry) => void
+
 export interface DockerHttp {
+  readonly onRetry?: OnRetry | undefined
   readonly endpoint: Endpoint
   /** `/v1.41`, set once the version is negotiated. */
   prefix: string
@@ -49,7 +59,7 @@ export const SHORT_CALL_MS = 60_000
 /** Timeout for the response headers of long-running calls, which come at once. Detects half-open connections. */
 export const HEADERS_MS = 15_000
 
-export function openHttp(endpoint: Endpoint): DockerHttp {
+export function openHttp(endpoint: Endpoint, onRetry?: OnRetry): DockerHttp {
   const agent = openAgent({ tls: endpoint.kind === 'tcp' ? tlsOf(endpoint) : undefined })
   const target = targetOf(endpoint)
 
@@ -89,6 +99,7 @@ export function openHttp(endpoint: Endpoint): DockerHttp {
   }
 
   const client: DockerHttp = {
+    onRetry,
     endpoint,
     prefix: '',
     async json(method, path, shape, request = {}) {

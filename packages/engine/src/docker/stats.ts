@@ -4,8 +4,9 @@ import { ignoring } from './containers.ts'
 import type { DockerHttp } from './http.ts'
 
 export interface ContainerSample {
-  /** Memory in use without reclaimable cache, and the peak (cgroup v1 only). Bytes. */
+  /** Memory in use without and with reclaimable cache, and the peak (cgroup v1 only). Bytes. */
   readonly memoryBytes: number
+  readonly memoryWithCacheBytes: number
   readonly memoryPeakBytes: number | undefined
   /** The limit of the container, or in cgroup v1 also of its parents. */
   readonly memoryLimitBytes: number | undefined
@@ -62,6 +63,7 @@ function toSample({
   const limit = Math.min(memory.limit === undefined || memory.limit === 0 ? NO_LIMIT : memory.limit, above)
   return {
     memoryBytes: Math.max(0, memory.usage - cache),
+    memoryWithCacheBytes: memory.usage,
     memoryPeakBytes: memory.max_usage,
     memoryLimitBytes: limit < NO_LIMIT ? limit : undefined,
     cpuMs: Math.round(cpu.cpu_usage.total_usage / 1e6),

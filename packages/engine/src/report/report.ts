@@ -7,7 +7,7 @@ import type { AttemptOutcome, Client, EngineEvent, Heartbeat } from '@windlass/p
 import { spooledOf } from './announce.ts'
 import { startDrain, type Drain } from './drain.ts'
 import { keepLease, type LeaseOptions } from './lease.ts'
-import type { EngineMetrics } from './metrics.ts'
+import type { Measurements } from './measurements.ts'
 import { readSpooled } from './refused.ts'
 import { serverSink } from './server-sink.ts'
 
@@ -20,7 +20,7 @@ export interface ReportOptions {
   readonly heartbeatMs: number
   readonly clock: Clock
   readonly log: Logger
-  readonly metrics?: EngineMetrics | undefined
+  readonly metrics?: Pick<Measurements, 'observe'> | undefined
   /** Ends lease and drain at once. */
   readonly signal: AbortSignal
   /** Called if the server accepts nothing more from the attempt, or with a bug. */

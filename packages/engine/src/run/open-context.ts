@@ -101,6 +101,7 @@ async function prepare(options: AttemptOptions, parts: ContextParts): Promise<At
     hostFiles: options.hostFiles ?? false,
     requestIdToken: options.requestIdToken,
     requestGitAccess: options.requestGitAccess,
+    observer: options.observer,
     emit: (event: EngineEventBody) => void options.journal.append(redactEvent(event, redact)),
   }
   try {

@@ -351,10 +351,12 @@ class Attempt {
       const onHold = (phase: DebugPhase): void =>
         this.#record({ type: 'step.waiting', step: step.name, reason: 'debugger', phase })
       const { signal } = controller
+      const { observer } = this.#options
       const meter = openMeter({
         docker: context.docker,
         clock: context.clock,
         onUsage: (usage) => void this.#options.journal.append({ type: 'step.usage', step: step.name, usage }),
+        onSample: observer && ((sample) => observer.sample(step.name, sample)),
       })
       using phases = openPhases({
         clock: context.clock,

@@ -34,6 +34,7 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
     })
     const write = (parts: readonly OutputPart[]): Promise<void> => output.write(parts)
     following = await followContainers(project.containers, { part: run, write })
+    observeTasks(run, following)
     return await awaitCandidates(run, { project, following })
   } finally {
     await following?.stop()
@@ -42,6 +43,17 @@ export async function runComposition(run: StepRun<ResolvedComposition>): Promise
     if (project?.publishes !== false) await removed
     else if (project.sharesVolume) addCleanup(context, 'remove composition', removed)
     else addDeferredCleanup(context, 'remove composition', removed)
+  }
+}
+
+/** Measures the containers from now, right before they start. */
+function observeTasks({ context: { observer }, step }: StepRun, { all }: Following): void {
+  if (observer === undefined) return
+  for (const { title, ended } of all) {
+    const task = { step: step.name, name: title }
+    observer.task(task, 'started')
+    const onEnd = (): void => observer.task(task, 'ended')
+    ended.then(onEnd, onEnd)
   }
 }
 

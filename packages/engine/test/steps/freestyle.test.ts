@@ -246,7 +246,7 @@ test('distinguishes a killed step from one that ran out of memory', async () => 
   expect(run.snapshot.steps['one']?.message).toContain('killed from outside')
 })
 
-test('reports limit and peak of a step that ran out of memory, and the usage of a long step', async () => {
+test('reports limit and peak of a step that ran out of memory, and the usage of a long step (R247)', async () => {
   const buildId = newId(Date.now())
   const letGo = (): Promise<string> =>
     runProgram('docker', ['run', '--rm', '--volume', `windlass-test-${buildId}:/v`, image('shell'), 'touch', '/v/go'])

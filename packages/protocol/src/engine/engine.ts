@@ -178,6 +178,10 @@ export const EngineClaimed = z.object({
   userMounts: z.array(z.object({ path: z.string(), readOnly: z.boolean() })).optional(),
   /** Images of earlier builds of the pipeline by content hash, newest first. */
   knownImages: z.array(KnownImage).optional(),
+  /** The account and the pipeline of the build, for metrics. Earlier versions omit them. */
+  belongsTo: z
+    .object({ accountId: z.string(), account: z.string(), pipelineId: z.string().optional(), pipeline: z.string().optional() })
+    .optional(),
 })
 export type EngineClaimed = z.infer<typeof EngineClaimed>
 

@@ -6,7 +6,7 @@
  * PUT /v1/gitops-clusters  ClusterReport: the clusters that Argo CD knows, in chunks, each minute
  */
 import { z } from 'zod'
-import { Time } from '../base.ts'
+import { PageQuery, Time } from '../base.ts'
 import { GitopsRuntimeName, TUNNEL_STATUSES } from '../runtime/gitops.ts'
 
 /** Silence of an app-proxy after which it counts as not running. Milliseconds. */
@@ -96,14 +96,28 @@ export const MAX_CLUSTER_CHUNK = 1_000
 export const CONNECTION_STATES = ['successful', 'failed', 'unknown'] as const
 export type ConnectionState = (typeof CONNECTION_STATES)[number]
 
+/** Age of a report of clusters after which their states count as unknown. Milliseconds. */
+export const CLUSTERS_SILENT_MS = 5 * 60_000
+
+/** A text of one line. Control characters would move what a terminal shows, and PostgreSQL stores no NUL. Longer texts are cut, as Argo CD decides how long they are. */
+const cutLine = (longest: number) =>
+  z
+    .string()
+    .overwrite((text) => text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, longest))
+    .max(longest)
+
 /** A cluster as the Argo CD of a runtime knows it. Credentials are not a part of it. */
 export const ClusterState = z.object({
-  name: z.string().max(253),
+  name: cutLine(253),
   /** URL of the API server, by which Argo CD knows the cluster. */
-  server: z.string().min(1).max(2_000),
-  connection: z.object({ state: z.enum(CONNECTION_STATES), message: Line.optional(), at: Time.optional() }),
+  server: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(/^\P{Cc}+$/u, 'must have no control characters'),
+  connection: z.object({ state: z.enum(CONNECTION_STATES), message: cutLine(300).optional(), at: Time.optional() }),
   /** Version of Kubernetes. */
-  version: z.string().max(100).optional(),
+  version: cutLine(50).optional(),
   /** Applications that deploy to it, and objects that Argo CD watches there. Argo CD knows both only of clusters that it uses. */
   applications: z.int().nonnegative().optional(),
   resources: z.int().nonnegative().optional(),
@@ -124,5 +138,13 @@ export type ClusterReport = z.infer<typeof ClusterReport>
 export const ReportedCluster = ClusterState.extend({ runtime: GitopsRuntimeName, reportedAt: Time })
 export type ReportedCluster = z.infer<typeof ReportedCluster>
 
-export const ReportedClusterQuery = z.object({ runtime: GitopsRuntimeName.optional() })
+/** Maximum number of clusters of a page. */
+const MAX_CLUSTER_PAGE = 100
+
+export const ReportedClusterQuery = PageQuery.extend({
+  runtime: GitopsRuntimeName.optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_CLUSTER_PAGE).default(MAX_CLUSTER_PAGE),
+  /** It has the name and the URL of a cluster. */
+  cursor: z.string().min(1).max(8_000).optional(),
+})
 export type ReportedClusterQuery = z.output<typeof ReportedClusterQuery>

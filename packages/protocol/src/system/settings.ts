@@ -106,6 +106,10 @@ export const PipelineSettings = z.object({
 })
 export type PipelineSettings = z.output<typeof PipelineSettings>
 
+/** Tags of runtime environments that are given to teams, and the teams of one tag. */
+const MAX_TAGS = 200
+const MAX_TEAMS = 100
+
 export const AccountSettings = z.object({
   /** New builds wait; running builds continue. */
   pauseBuilds: z.boolean().default(false),
@@ -132,6 +136,14 @@ export const AccountSettings = z.object({
   /** Lifetime of the ID tokens of steps. Seconds. */
   oidcTokenSeconds: z.int().min(60).max(3600).default(300),
   logLimits: LogLimits.prefault({}),
+  /**
+   * Tag of runtime environments -> names of teams. Only members of a team of one of its tags, and admins, see and use a runtime environment with such a tag. Tags
+   * that are not listed restrict nothing.
+   */
+  runtimeAccess: z
+    .record(z.string().min(1).max(100), z.array(Name).max(MAX_TEAMS))
+    .refine((tags) => Object.keys(tags).length <= MAX_TAGS, `must have at most ${MAX_TAGS} tags`)
+    .default({}),
 })
 export type AccountSettings = z.output<typeof AccountSettings>
 /** Body of PUT. Omitted fields are reset to their defaults. Unknown keys are rejected. */

@@ -1,10 +1,12 @@
 /** Settings of the account: defaults for pipelines, and limits that apply to all of them. */
+import { fault } from '@windlass/kit'
 import { REASONS } from '@windlass/plan'
 import { AccountSettings } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
 import { describeChanges } from '../audit/describe-changes.ts'
 import { ELECT_TOPIC } from '../builds/lifecycle/edit.ts'
+import { findTeam } from '../store/access/teams.ts'
 import { findAccountSettings, saveAccountSettings } from '../store/account/accounts.ts'
 import { changeWaitingMessage } from '../store/builds/waiting.ts'
 import type { Query } from '../store/store.ts'
@@ -20,10 +22,15 @@ export function pauseMessage({ pauseReason }: Pick<AccountSettings, 'pauseReason
   return pauseReason === undefined ? text : `${text.replace(/\.$/, '')}: ${pauseReason}`
 }
 
-/** Replaces all settings; a raised limit takes effect immediately. Builds that wait for the end of a pause repeat its new reason. */
+/**
+ * Replaces all settings; a raised limit takes effect immediately. Builds that wait for the end of a pause repeat its new reason. Throws `not-found` for an
+ * unknown team.
+ */
 export async function putAccountSettings(app: App, settings: AccountSettings): Promise<AccountSettings> {
   await app.store.write(async (tx) => {
-    noteDetail(describeChanges('settings', await readAccountSettings(tx.query, app.accountId), settings))
+    const before = await readAccountSettings(tx.query, app.accountId)
+    await requireTeams(app, tx.query, { before, settings })
+    noteDetail(describeChanges('settings', before, settings))
     await saveAccountSettings(tx, app.accountId, JSON.stringify(settings))
     // The election explains a build again only if its waiting reason changes, and this one stays `account-paused`.
     if (settings.pauseBuilds)
@@ -31,4 +38,19 @@ export async function putAccountSettings(app: App, settings: AccountSettings): P
     tx.wake(ELECT_TOPIC)
   })
   return settings
+}
+
+/** Throws `not-found` for an unknown team that was not there before: other settings can still be changed after a team was deleted. */
+async function requireTeams(
+  { accountId }: App,
+  query: Query,
+  { before, settings }: Readonly<Record<'before' | 'settings', AccountSettings>>,
+): Promise<void> {
+  const known = new Set(Object.values(before.runtimeAccess).flat())
+  for (const name of new Set(Object.values(settings.runtimeAccess).flat()))
+    if (!known.has(name) && (await findTeam(query, accountId, name))?.name !== name)
+      throw fault('not-found', {
+        message: `The team "${name}" of \`runtimeAccess\` does not exist.`,
+        hint: 'List them with `windlass get teams`.',
+      })
 }

@@ -1,22 +1,27 @@
 /** What a pipeline or a trigger is about to use, for the check of rights. */
+import type { App } from '../app.ts'
 import { requireRight, type Actor } from '../identity/actor.ts'
+import { requireRuntime } from '../runtimes/access.ts'
 import type { Place } from '../store/places.ts'
+import type { Query } from '../store/store.ts'
 
 export interface PipelineUse {
   /** The project is empty if it or the pipeline does not exist. */
   readonly place: Place
   readonly usesContexts: boolean
-  readonly choosesRuntime: boolean
+  /** Names of the runtimes that it chooses for builds. */
+  readonly runtimes: readonly string[]
 }
 
 /** Throws unless the caller may write a pipeline, or a trigger of it, that uses this. */
-export type AuthorizePipeline = (use: PipelineUse) => void
+export type AuthorizePipeline = (use: PipelineUse, query: Query) => Promise<void>
 
-/** Returns the check before a pipeline or a trigger is written: the caller needs the rights for the pipeline. */
-export function requireWrite(actor: Actor): AuthorizePipeline {
-  return ({ place, usesContexts, choosesRuntime }) => {
+/** Returns the check before a pipeline or a trigger is written: the caller needs the rights for the pipeline, and may use the runtimes. */
+export function requireWrite(app: App, actor: Actor): AuthorizePipeline {
+  return async ({ place, usesContexts, runtimes }, query) => {
     requireRight(actor, 'change-pipelines', place)
     if (usesContexts) requireRight(actor, 'use-contexts', place)
-    if (choosesRuntime) requireRight(actor, 'use-runtimes', place)
+    if (runtimes.length > 0) requireRight(actor, 'use-runtimes', place)
+    for (const name of new Set(runtimes)) await requireRuntime(app, actor, name, query)
   }
 }

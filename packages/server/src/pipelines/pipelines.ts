@@ -104,11 +104,8 @@ async function writePipeline(
   const name = document.written?.name ?? input.name
   const before = await lockPipeline(tx, app.accountId, put.name ?? name)
   // Before everything that tells whether the pipeline exists. A role for the pipeline neither creates nor renames it.
-  put.authorize?.({
-    place: { project: await findProjectOf(app, tx, name), pipeline: before?.name === name ? before.id : null },
-    usesContexts: contextsOf(put).length > 0,
-    choosesRuntime: runtimeOf(put) !== null,
-  })
+  const place = { project: await findProjectOf(app, tx, name), pipeline: before?.name === name ? before.id : null }
+  await put.authorize?.({ place, usesContexts: contextsOf(put).length > 0, runtimes: runtimesOf(put) }, tx.query)
   if (before === undefined && put.name !== undefined && put.name !== name) {
     throw fault('request-invalid', {
       message: `The document is for the pipeline "${name}", not "${put.name}".`,
@@ -192,6 +189,13 @@ function contextsOf({ input, document: { written } }: Pick<Source, 'input' | 'do
 
 function runtimeOf({ input, document: { written } }: Pick<Source, 'input' | 'document'>): string | null {
   return written?.runtime ?? input.runtime ?? null
+}
+
+/** Returns the names of the runtimes that the pipeline and the triggers of its document choose. */
+function runtimesOf(put: Pick<Source, 'input' | 'document'>): string[] {
+  const { triggers = [], cronTriggers = [], eventTriggers = [] } = put.document.written ?? {}
+  const ofTriggers = [...triggers, ...cronTriggers, ...eventTriggers].map((trigger) => trigger.runtimeEnvironment?.name)
+  return [runtimeOf(put), ...ofTriggers].filter((name) => typeof name === 'string')
 }
 
 async function toRow(app: App, tx: Tx, { name, input, document, before }: Source): Promise<PipelineRow> {

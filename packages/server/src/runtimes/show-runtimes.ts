@@ -12,6 +12,7 @@ import type { Query } from '../store/store.ts'
 import { countWaitingByRuntime } from '../store/builds/waiting.ts'
 import { findPairProblem, listLivePairs } from '../store/runtimes/warm-pairs.ts'
 import { servedBy } from '../tasks/hello.ts'
+import type { RuntimeAccess } from './access.ts'
 import { readLayer } from './layers.ts'
 
 /** How long the failure of a pair is shown. Milliseconds. */
@@ -31,11 +32,13 @@ export async function showRuntime(app: App, row: RuntimeRow, query: Query = app.
   return toRuntime(query, row, await readAccountState(app, query, await listRuntimes(query, app.accountId)))
 }
 
-export async function listShownRuntimes(app: App): Promise<Runtime[]> {
+/** Returns the runtimes that a caller may use, by default all. */
+export async function listShownRuntimes(app: App, access?: RuntimeAccess): Promise<Runtime[]> {
   const { query } = app.store
   const rows = await listRuntimes(query, app.accountId)
   const state = await readAccountState(app, query, rows)
-  return Promise.all(rows.map((row) => toRuntime(query, row, state)))
+  const shown = access === undefined ? rows : rows.filter((row) => access.allows(row))
+  return Promise.all(shown.map((row) => toRuntime(query, row, state)))
 }
 
 async function readAccountState(

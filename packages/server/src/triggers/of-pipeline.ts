@@ -46,11 +46,10 @@ export async function lockPipelineOf(
   spec: Pick<GitTrigger, 'contexts' | 'runtimeEnvironment'>,
 ): Promise<PipelineRow> {
   const pipeline = await lockPipeline(tx, app.accountId, name)
-  authorize?.({
-    place: { project: pipeline === undefined ? '' : pipeline.project_id, pipeline: pipeline?.id ?? null },
-    usesContexts: spec.contexts.length > 0,
-    choosesRuntime: spec.runtimeEnvironment?.name !== undefined,
-  })
+  const place = { project: pipeline === undefined ? '' : pipeline.project_id, pipeline: pipeline?.id ?? null }
+  const { name: runtime } = spec.runtimeEnvironment ?? {}
+  const runtimes = runtime === undefined ? [] : [runtime]
+  await authorize?.({ place, usesContexts: spec.contexts.length > 0, runtimes }, tx.query)
   return requireFound(pipeline, `pipeline "${name}"`)
 }
 

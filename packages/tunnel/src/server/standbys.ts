@@ -4,6 +4,7 @@
  */
 import { fault, isFault, type Clock } from '@windlass/kit'
 import { STANDBY_MS } from '../protocol.ts'
+import { Recent } from './recent.ts'
 import type { Session } from './registry.ts'
 
 /** How often the registry is asked without a reason: the place may have been freed at another server. Milliseconds. */
@@ -31,14 +32,16 @@ export interface Candidate {
 export class Standbys {
   readonly #clock: Clock
   readonly #waiting = new Set<Waiter>()
-  /** When the connection of a prefix has ended. Monotonic. */
-  readonly #leftAt = new Map<string, number>()
-  /** Which client that had waited got the place of a prefix, and when. Monotonic. */
-  readonly #taken = new Map<string, { readonly id: string; readonly at: number }>()
+  /** Prefixes whose connection has just ended. */
+  readonly #left: Recent<true>
+  /** Prefix -> id of the session of a client that had waited and has just got the place. */
+  readonly #taken: Recent<string>
   #isClosed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#left = new Recent(clock, HANDOVER_MS)
+    this.#taken = new Recent(clock, HANDOVER_MS)
   }
 
   /** Claims the place of a runtime as soon as it is free. Throws `tunnel-taken` after `STANDBY_MS`; then the client asks again. */
@@ -53,7 +56,7 @@ export class Standbys {
         waiter.wake = woken.resolve
         try {
           await claim()
-          this.#taken.set(session.prefix, { id: session.id, at: this.#clock.monotonic() })
+          this.#taken.note(session.prefix, session.id)
           return
         } catch (error) {
           if (!isFault(error, 'tunnel-taken') || this.#clock.monotonic() >= until) throw error
@@ -74,8 +77,8 @@ export class Standbys {
 
   /** Notes that the connection of a runtime gets no more calls. */
   left({ prefix, id }: Session): void {
-    this.#leftAt.set(prefix, this.#clock.monotonic())
-    if (this.#taken.get(prefix)?.id === id) this.#taken.delete(prefix)
+    this.#left.note(prefix, true)
+    if (this.#taken.get(prefix) === id) this.#taken.delete(prefix)
   }
 
   /** Lets the clients of a runtime ask again: its place may be free. */
@@ -94,9 +97,8 @@ export class Standbys {
   }
 
   #isExpected(prefix: string): boolean {
-    const isRecent = (at: number | undefined): boolean => at !== undefined && this.#clock.monotonic() - at < HANDOVER_MS
-    if (!isRecent(this.#leftAt.get(prefix))) return false
-    return isRecent(this.#taken.get(prefix)?.at) || [...this.#waiting].some(({ session }) => session.prefix === prefix)
+    if (this.#left.get(prefix) === undefined) return false
+    return this.#taken.get(prefix) !== undefined || [...this.#waiting].some(({ session }) => session.prefix === prefix)
   }
 
   close(): void {

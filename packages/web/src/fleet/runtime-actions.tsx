@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { plural } from '@windlass/plan'
 import type { Runtime } from '@windlass/protocol'
-import { Ellipsis, Star, Trash2 } from 'lucide-react'
+import { Ellipsis, Star, Trash2, Users } from 'lucide-react'
 import { useState, type ReactElement } from 'react'
 import { useLocation } from 'wouter'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -15,11 +15,12 @@ import { usePaletteActions } from '../shell/palette/palette-actions.ts'
 import { tell, tellProblem } from '../shell/toasts.tsx'
 import { useOff } from '../shell/use-off.ts'
 import { paths } from '../url/paths.ts'
+import { AccessDialog } from './access-dialog.tsx'
 import { CapacityDialog } from './capacity-dialog.tsx'
 import styles from './fleet.module.css'
 import { refreshRuntimes } from './save-runtime.ts'
 
-type Asked = 'capacity' | 'delete' | undefined
+type Asked = 'capacity' | 'access' | 'delete' | undefined
 
 export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): ReactElement {
   const { name, isDefault } = runtime
@@ -40,6 +41,13 @@ export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): Reac
       off: off ?? (isDefault ? 'It is the default already.' : undefined),
       note: sh`windlass patch re ${name} --default`,
       onChoose: () => makeDefault.mutate(),
+    },
+    {
+      label: 'Choose its teams',
+      icon: <Users size={14} aria-hidden />,
+      off,
+      note: 'windlass set runtime-access TAG --team TEAM',
+      onChoose: () => setAsked('access'),
     },
     {
       label: 'Delete the runtime',
@@ -76,6 +84,7 @@ export function RuntimeActions({ runtime }: { readonly runtime: Runtime }): Reac
         groups={[entries]}
       />
       {asked === 'capacity' && <CapacityDialog name={name} onClose={close} />}
+      {asked === 'access' && <AccessDialog name={name} onClose={close} />}
       {asked === 'delete' && <DeleteDialog runtime={runtime} onClose={close} />}
     </>
   )

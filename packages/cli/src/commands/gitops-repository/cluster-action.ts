@@ -1,6 +1,6 @@
 /** `gitops cluster`: clusters that a GitOps runtime deploys to. */
 import { join } from 'node:path'
-import type { ApiClient } from '@windlass/client'
+import { listAll, type ApiClient } from '@windlass/client'
 import type { GitopsRuntimeCalls } from '@windlass/client/gitops-runtime'
 import { clusterNameOf } from '@windlass/gitops'
 import { defined } from '@windlass/kit'
@@ -55,7 +55,7 @@ interface ListedCluster extends ManagedCluster, ClusterFacts {
 /** Returns the clusters as Argo CD last reached them; none of a server of an earlier version. */
 async function reportedClusters(client: ApiClient, runtime: string): Promise<readonly ReportedCluster[]> {
   try {
-    return (await client.gitopsStatus.clusters({ query: { runtime } })).items
+    return await listAll(({ query }) => client.gitopsStatus.clusters({ query: { ...query, runtime } }))
   } catch (error) {
     if (isFault(error, 'not-found', 'not-supported')) return []
     throw error

@@ -1,4 +1,6 @@
 /** `gitops config`: the shared configuration repository. */
+import type { GitopsRuntimeCalls } from '@windlass/client/gitops-runtime'
+import { isFault } from '@windlass/kit/faults'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
@@ -50,11 +52,30 @@ export async function setConfig({ args, options, out, settings }: Invocation<Set
   printChange(out, `gitops-runtime/${runtime}`, { verb: 'set up', commit: change.commit })
   out.note(`Repository: ${repository}${isConfigurationRuntime ? ', with products and promotions' : ''}`)
   out.note(`Create its application once: windlass gitops config application ${runtime} | kubectl apply -f -`)
-  // A runtime that was installed again. Credentials are never in the repository.
-  for (const { name, hasCredentials } of (await calls.clusters()).items)
-    if (!hasCredentials)
-      out.note(`Add the credentials of ${name} again: windlass gitops cluster add ${runtime} --name ${name} --context CONTEXT`)
+  for (const line of await missingCredentials(calls, runtime)) out.note(line)
   return undefined
+}
+
+/**
+ * Returns what to do about clusters of a runtime that was installed again: credentials are never in the repository. The repository names the clusters, so this is known after
+ * the commit only, and a failure here does not undo it.
+ */
+async function missingCredentials(calls: GitopsRuntimeCalls, runtime: string): Promise<string[]> {
+  try {
+    const { items } = await calls.clusters()
+    return items
+      .filter(({ hasCredentials }) => !hasCredentials)
+      .map(
+        ({ name }) =>
+          `Add the credentials of ${name} again: windlass gitops cluster add ${runtime} --name ${name} --context CONTEXT`,
+      )
+  } catch (error) {
+    if (!isFault(error)) throw error
+    return [
+      `The runtime is set up, but it did not say whether credentials of clusters are missing: ${error.message}`,
+      `List the clusters later: windlass gitops cluster list ${runtime}`,
+    ]
+  }
 }
 
 /** Runs `gitops config reset`. */

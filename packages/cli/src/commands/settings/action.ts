@@ -61,8 +61,38 @@ export async function setQuotas({ args, options, out, settings }: Invocation<Opt
 
 /** Converts settings that the API expects as text. */
 function convertTypes(set: Changes['set']): Record<string, unknown> {
-  const { lowMemoryWarningThreshold: percent, ...rest } = set
+  const { lowMemoryWarningThreshold: percent, runtimeAccess, ...rest } = set
+  if (runtimeAccess !== undefined)
+    throw fault('usage', {
+      message: 'runtimeAccess is not a single value.',
+      hint: 'Give a tag to teams with `windlass set runtime-access TAG --team TEAM`.',
+    })
   return { ...rest, ...(percent !== undefined && { lowMemoryWarningThreshold: String(percent) }) }
+}
+
+interface AccessOptions extends Options {
+  readonly team: readonly string[]
+  readonly everybody: boolean
+}
+
+/** Runs `set runtime-access TAG`. Keeps the other tags. */
+export async function setRuntimeAccess({ args, options, out, settings }: Invocation<AccessOptions>): Promise<void> {
+  const [tag = ''] = args
+  const { team, everybody, output } = options
+  if (everybody && team.length > 0)
+    throw fault('usage', { message: '--team and --everybody exclude each other.', hint: 'Use one of them.' })
+  const { client } = openSession(settings)
+  const { runtimeAccess, ...before } = await client.settings.get()
+  const others = Object.entries(runtimeAccess).filter(([name]) => name !== tag)
+  const own = everybody ? [] : [[tag, [...new Set(team)]] as const]
+  const after = await client.settings.put({ ...before, runtimeAccess: Object.fromEntries([...others, ...own]) })
+  if (output !== undefined) return printValue(out, after.runtimeAccess, output)
+  out.line(`Runtimes with the tag ${tag}: ${describeAccess(after.runtimeAccess[tag])}.`)
+}
+
+function describeAccess(teams: readonly string[] | undefined): string {
+  if (teams === undefined) return 'everybody'
+  return teams.length === 0 ? 'only admins' : `members of ${teams.join(', ')}, and admins`
 }
 
 async function print(

@@ -1,5 +1,5 @@
 /** Commands for the settings of the account, and the quotas of projects. */
-import { command, oneOf } from '../../command.ts'
+import { command, flag, oneOf, texts } from '../../command.ts'
 
 const format = oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml'])
 
@@ -19,6 +19,19 @@ export const settingsCommands = [
       'windlass set settings concurrency=20 keepPVCsForPendingApproval=true',
     ],
     run: async (invocation) => (await import('./action.ts')).setSettings(invocation),
+  }),
+  command('set runtime-access', {
+    summary: 'Give the runtime environments with a tag to teams',
+    about:
+      'Only members of these teams, and admins, then see and use the runtime environments that have the tag. Without a team only admins do. `get settings` shows all tags.',
+    arguments: [{ name: '<tag>', summary: 'Tag of runtime environments' }],
+    options: {
+      team: texts('--team <name>', 'Team whose members may use them; repeatable, replaces all earlier ones'),
+      everybody: flag('--everybody', 'The tag restricts nothing any more'),
+      output: format,
+    },
+    examples: ['windlass set runtime-access gpu --team ml --team research', 'windlass set runtime-access gpu --everybody'],
+    run: async (invocation) => (await import('./action.ts')).setRuntimeAccess(invocation),
   }),
   command('get quotas', {
     summary: 'Show the quotas of a project',

@@ -8,6 +8,7 @@ import type { App } from '../../app.ts'
 import { noteSubject } from '../../audit/call.ts'
 import { queueNotice } from '../../notifications/queue.ts'
 import { PREDECESSOR } from '../../identity/step-rights.ts'
+import type { RuntimeAccess } from '../../runtimes/access.ts'
 import { takeBuildNumber } from '../../store/account/accounts.ts'
 import { changedTopic, findBuild, insertBuild, triggerOf } from '../../store/builds/builds.ts'
 import type { BuildPlanRow, BuildRow, Flag } from '../../store/schema/schema.ts'
@@ -40,6 +41,8 @@ export interface Creation {
   readonly overrides?: TriggerOverrides | undefined
   /** The build that started this one. Default: the one that the request names. */
   readonly parent?: Parent | undefined
+  /** Which runtimes the caller may use. Default: all, for triggers and schedules, whose pipeline was checked when it was stored. */
+  readonly access?: RuntimeAccess | undefined
   /** True if the build must be approved before it starts. */
   readonly needsApproval?: true | undefined
   /** Runs in the same transaction. If it throws, the build is rolled back. */
@@ -48,7 +51,7 @@ export interface Creation {
 
 /**
  * Creates a build. A document with errors also creates a build, which ends at once with status `error` and lists the problems. Throws `not-found`
- * for an unknown pipeline or build to repeat, `runtime-unknown`, `storage-full`, and `conflict` if too many builds wait for approval.
+ * for an unknown pipeline or build to repeat, `runtime-unknown`, `runtime-denied`, `storage-full`, and `conflict` if too many builds wait for approval.
  */
 export async function createBuild(app: App, creation: Creation): Promise<BuildRow> {
   const id = newId(app.clock.now())

@@ -23,6 +23,7 @@ import { compileSourced } from '../../documents/resolve-source.ts'
 import { openVariables, readContextNames } from '../../pipelines/variables.ts'
 import { readDocumentSettings } from '../../pipelines/document-settings.ts'
 import { readPipelineSettings } from '../../pipelines/settings.ts'
+import type { RuntimeAccess } from '../../runtimes/access.ts'
 import { findContext } from '../../store/account/contexts.ts'
 import { findPipeline } from '../../store/pipelines/pipelines.ts'
 import { findProject } from '../../store/pipelines/projects.ts'
@@ -99,10 +100,11 @@ export interface Request {
   readonly initiator: string
   readonly trigger: Trigger
   readonly overrides?: TriggerOverrides | undefined
+  readonly access?: RuntimeAccess | undefined
 }
 
 /** Reads and compiles the parts of a build. Throws as `createBuild` documents. */
-export async function prepareBuild(app: App, { id, request, initiator, trigger, overrides }: Request): Promise<Prepared> {
+export async function prepareBuild(app: App, { id, request, initiator, trigger, overrides, access }: Request): Promise<Prepared> {
   const { query } = app.store
   const pipeline =
     request.pipeline === undefined
@@ -119,7 +121,7 @@ export async function prepareBuild(app: App, { id, request, initiator, trigger, 
     request.document === undefined ? { masked: document } : await readDocumentSettings(app, document, file)
   const settings = withOverrides(written?.settings ?? readPipelineSettings(pipeline), overrides)
   const account = await readAccountSettings(query, app.accountId)
-  const runtime = await chooseRuntime(app, request.runtime ?? written?.runtime ?? pipeline?.runtime ?? undefined)
+  const runtime = await chooseRuntime(app, request.runtime ?? written?.runtime ?? pipeline?.runtime ?? undefined, access)
   const project =
     typeof pipeline?.project_id !== 'string' ? undefined : await findProject(query, app.accountId, pipeline.project_id)
   const name = pipeline?.name ?? written?.name
@@ -238,11 +240,12 @@ function runtimeVariables({ variables, runtimeScheduler }: RuntimeSpec): Record<
   return { ...variables, ...Object.fromEntries(own) }
 }
 
-/** Returns the named runtime, or the default one. Throws `runtime-unknown` if it does not exist or is only a base. */
-export async function chooseRuntime(app: App, name: string | undefined): Promise<RuntimeRow | undefined> {
+/** Returns the named runtime, or the default one. Throws `runtime-unknown` if it does not exist or is only a base, and `runtime-denied`. */
+export async function chooseRuntime(app: App, name: string | undefined, access?: RuntimeAccess): Promise<RuntimeRow | undefined> {
   const { query } = app.store
-  if (name === undefined) return findDefaultRuntime(query, app.accountId)
-  const runtime = await findRuntime(query, app.accountId, name)
+  const runtime = await (name === undefined ? findDefaultRuntime(query, app.accountId) : findRuntime(query, app.accountId, name))
+  if (runtime !== undefined) access?.require(runtime)
+  if (name === undefined) return runtime
   if (runtime === undefined) throw fault('runtime-unknown', { message: `Runtime environment "${name}" does not exist.` })
   if (readSpec(runtime).nonComplete === true)
     throw fault('runtime-unknown', {

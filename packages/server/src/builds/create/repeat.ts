@@ -26,7 +26,7 @@ import { readPlan, readSnapshot } from './snapshot.ts'
  * Prepares a build with the document, variables and commit of an earlier one. Fields of the request take precedence. With `restartFrom` the plan is
  * unchanged, and the results of earlier steps are taken over. Throws `not-found`, `restart-forbidden`, `restart-impossible`.
  */
-export async function repeatBuild(app: App, { id, request, initiator, trigger }: Request): Promise<Prepared> {
+export async function repeatBuild(app: App, { id, request, initiator, trigger, access }: Request): Promise<Prepared> {
   const { query } = app.store
   const before = requireFound(await findBuild(query, app.accountId, request.restartOf ?? ''), `build ${request.restartOf}`)
   const stored = requireFound(await findBuildPlan(query, before.id), `plan of build ${before.id}`)
@@ -34,7 +34,7 @@ export async function repeatBuild(app: App, { id, request, initiator, trigger }:
   const branch = request.branch ?? before.branch ?? undefined
   const revision = request.revision ?? (request.branch === undefined ? (before.revision ?? undefined) : undefined)
   const pipeline = before.pipeline_id === null ? undefined : await findPipeline(query, app.accountId, before.pipeline_id)
-  const runtime = await chooseRuntime(app, request.runtime ?? before.runtime ?? undefined)
+  const runtime = await chooseRuntime(app, request.runtime ?? before.runtime ?? undefined, access)
   const settings = readPipelineSettings(pipeline)
   const account = await readAccountSettings(query, app.accountId)
   const old = readPlan(stored)

@@ -2,6 +2,7 @@
 import type { TriggerKind } from '@windlass/plan'
 import type { App } from '../../app.ts'
 import { nameOf, type Actor } from '../../identity/actor.ts'
+import { readRuntimeAccess } from '../../runtimes/access.ts'
 import type { BuildRow } from '../../store/schema/schema.ts'
 import type { Within } from '../../store/store.ts'
 import { requireSpace } from '../schedule/disk-space.ts'
@@ -24,6 +25,7 @@ export async function startBuild(app: App, { actor, request, kind, within }: Sta
     request: await authorizeBuild(app, actor, request),
     trigger: { kind: actor.kind === 'build' ? 'build' : kind, name: request.trigger },
     initiator: nameOf(actor),
+    access: await readRuntimeAccess(app, app.store.query, actor),
     within,
   })
 }

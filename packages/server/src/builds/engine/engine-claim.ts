@@ -109,6 +109,11 @@ async function describeAttempt(app: App, of: { build: BuildRow; attempt: Attempt
     ...present({ trustedQemuImages: spec && trustedQemuImages(spec) }),
     ...(attempt.protocol === 1 && { docker: await engineCertificate(app, limits.buildMs + CERTIFICATE_SLACK_MS) }),
     ...defined({ debug }),
+    belongsTo: {
+      accountId: app.accountId,
+      account: app.accountName,
+      ...present({ pipelineId: build.pipeline_id, pipeline: build.pipeline }),
+    },
     volumeName,
     keepVolume: volumeName !== `windlass-${build.id}`,
   }

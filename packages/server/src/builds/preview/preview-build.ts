@@ -4,6 +4,7 @@ import { Build, BuildInput, type PlanAnswer, type PlanInput } from '@windlass/pr
 import type { z } from 'zod'
 import type { App } from '../../app.ts'
 import { nameOf, placesOf, type Actor } from '../../identity/actor.ts'
+import { readRuntimeAccess } from '../../runtimes/access.ts'
 import { listTurns } from '../../store/builds/queue.ts'
 import { authorizeBuild } from '../create/authorize-build.ts'
 import { toProblem } from '../create/create.ts'
@@ -25,6 +26,7 @@ export async function previewBuild(app: App, actor: Actor, input: z.output<typeo
     request,
     initiator: nameOf(actor),
     trigger: { kind: 'manual', name: request.trigger },
+    access: await readRuntimeAccess(app, app.store.query, actor),
   })
   const { plan, problems, runtime, missing } = prepared
   return {

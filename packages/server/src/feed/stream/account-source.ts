@@ -5,6 +5,8 @@ import type { App } from '../../app.ts'
 import { mayDecide } from '../../builds/list/list-approvals.ts'
 import { isAllowed, mayDo, type Actor } from '../../identity/actor.ts'
 import { followAccount, type AccountChanges, type Change } from './account-changes.ts'
+import { readRuntimeAccess } from '../../runtimes/access.ts'
+import { findRuntime } from '../../store/runtimes/runtimes.ts'
 import { NO_PLACE } from '../../store/places.ts'
 import type { PlaceCounts, SharedCounts } from './account-reader.ts'
 import type { AccountPlace } from './cursor.ts'
@@ -56,6 +58,14 @@ export function openAccountSource(app: App, { actor, cursor, onChange }: Account
     await send('reset', { topic: key })
   }
 
+  /** Returns false for a runtime that the caller may not use. */
+  async function maySee({ change }: Change): Promise<boolean> {
+    if (change.noun !== 'runtime') return true
+    const { query } = app.store
+    const row = await findRuntime(query, app.accountId, change.item.id)
+    return row === undefined || (await readRuntimeAccess(app, query, actor)).allows(row)
+  }
+
   async function sendCounts(send: Send): Promise<void> {
     const own = sumCounts(changes, actor)
     const json = JSON.stringify(own)
@@ -87,7 +97,7 @@ export function openAccountSource(app: App, { actor, cursor, onChange }: Account
         ;({ number } = one)
         // Other changes of the same read may follow.
         place = { at: one.at - 1, loop: changes.id }
-        const change = showChange(one, actor)
+        const change = (await maySee(one)) ? showChange(one, actor) : undefined
         if (change !== undefined) await send('changed', { topic: key, change })
       }
       if (found.length > PAGE) return 'more'

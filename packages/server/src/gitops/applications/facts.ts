@@ -29,6 +29,8 @@ const LONG_SYNC = 'codefresh.io/app-sync-warning-threshold'
 /** Labels or annotations: the product of an application, and what it is in its product. */
 const PRODUCT = 'codefresh.io/product'
 const COMPONENT = 'windlass.io/component'
+/** Label: what an application is for its runtime, such as a Git source. */
+const ENTITY = 'codefresh.io/entity'
 
 export interface ReadApplication {
   readonly project: string
@@ -38,6 +40,8 @@ export interface ReadApplication {
   readonly product: string
   /** Empty if nothing says it. */
   readonly component: string
+  /** Empty without one. */
+  readonly entity: string
   readonly facts: ApplicationFacts
   readonly resources: readonly ApplicationResource[]
 }
@@ -74,6 +78,7 @@ export function readApplication(manifest: ApplicationManifest, errors: Applicati
     sync,
     product: markOf(metadata, PRODUCT),
     component: markOf(metadata, COMPONENT),
+    entity: metadata.labels[ENTITY] ?? '',
     facts: fitFacts({ ...facts, ...defined({ why }) }),
     resources: fitResources(resources.slice(0, MAX_APPLICATION_RESOURCES)),
   }

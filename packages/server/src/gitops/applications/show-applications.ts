@@ -13,6 +13,7 @@ import {
   sumApplications,
   type ListedApplication,
 } from '../../store/runtimes/applications.ts'
+import { listNames } from '../../store/runtimes/application-names.ts'
 import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
 import { unknownRuntime } from '../runtimes.ts'
 import { ApplicationFacts, ApplicationResources } from './stored-facts.ts'
@@ -48,6 +49,38 @@ export async function listApplicationPage(app: App, given: ApplicationQuery): Pr
     items: shown.map((row) => view(row)),
     ...defined({ next: next && Buffer.from(next).toString('base64url') }),
   }
+}
+
+/** Names that are read for one list. A runtime has no more applications. */
+const MAX_NAMES = 5_000
+
+export interface NamesQuery {
+  /** Absent: all runtimes. */
+  readonly runtime?: string | undefined
+  readonly name?: string | undefined
+  /** What the applications are for their runtimes. */
+  readonly entity?: string | undefined
+}
+
+export interface ApplicationPath {
+  readonly id: string
+  /** RUNTIME/NAMESPACE/NAME */
+  readonly path: string
+}
+
+/** Lists applications by name without reading them. Throws `not-found` for an unknown runtime, and `request-invalid` if there are too many. */
+export async function listApplicationNames(app: App, { runtime, ...filter }: NamesQuery): Promise<ApplicationPath[]> {
+  const { query } = app.store
+  const found = runtime === undefined ? undefined : await findGitopsRuntime(query, app.accountId, runtime)
+  if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
+  const runtimes = await listGitopsRuntimeNames(query, app.accountId)
+  const rows = await listNames(query, { ...filter, accountId: app.accountId, runtimeId: found?.id, limit: MAX_NAMES + 1 })
+  if (rows.length > MAX_NAMES)
+    throw fault('request-invalid', {
+      message: `There are more than ${MAX_NAMES} such applications.`,
+      hint: 'Name a runtime.',
+    })
+  return rows.map((row) => ({ id: row.id, path: `${runtimes.get(row.runtime_id) ?? ''}/${row.namespace}/${row.name}` }))
 }
 
 /** What the navigation of the page shows of applications. */

@@ -67,6 +67,7 @@ type Columns = Pick<
   | 'sync'
   | 'product'
   | 'component'
+  | 'entity'
   | 'cluster'
   | 'cluster_namespace'
   | 'facts'
@@ -78,7 +79,7 @@ function readEvent(given: ApplicationEvent, now: number): ReadEvent {
   // A clock that is ahead must not make later reports late.
   const event = { ...given, at: Math.min(given.at, now) }
   if (event.manifest === undefined) return { event, columns: undefined }
-  const { project, health, sync, product, component, ...more } = readApplication(event.manifest, event.errors)
+  const { project, health, sync, product, component, entity, ...more } = readApplication(event.manifest, event.errors)
   const { name, server, namespace } = more.facts.destination
   const shown = {
     project,
@@ -87,6 +88,7 @@ function readEvent(given: ApplicationEvent, now: number): ReadEvent {
     sync,
     product,
     component,
+    entity,
     cluster: name ?? server ?? '',
     cluster_namespace: namespace ?? '',
     facts: JSON.stringify(more.facts),
@@ -220,6 +222,7 @@ const NO_STATE: Columns = {
   sync: 'unknown',
   product: '',
   component: '',
+  entity: '',
   cluster: '',
   cluster_namespace: '',
   facts: '{}',

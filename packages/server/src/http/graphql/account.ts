@@ -4,7 +4,7 @@ import { isFault } from '@windlass/kit'
 import { GIT_PROVIDERS, GitopsRuntime, GitopsSettings, page, Whoami } from '@windlass/protocol'
 import { z } from 'zod'
 import { isAllowed } from '../../identity/actor.ts'
-import type { PlatformCall } from './platform-call.ts'
+import { listField, type PlatformCall } from './platform-call.ts'
 
 const NoArguments = z.object({})
 
@@ -29,7 +29,7 @@ export const accountQueries: Fields<PlatformCall> = {
     }
     return { id, name, isAdmin, accounts: [account], activeAccount: account }
   }),
-  limitsStatus: field(NoArguments, async (_, { callRoute }: PlatformCall) => {
+  limitsStatus: listField(NoArguments, async (_, { callRoute }) => {
     const { items } = await callRoute('GET /v1/gitops-runtimes', { answer: page(GitopsRuntime) })
     const clusters = items.flatMap((runtime) => runtime.clusters)
     const applications = clusters.reduce((sum, cluster) => sum + cluster.applications, 0)

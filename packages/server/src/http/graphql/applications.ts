@@ -1,36 +1,40 @@
 /** Fields about reported applications that have a part in a runtime, and what of an application has its version. */
-import { field, Pagination, toSlice, type Fields } from '@windlass/graphql'
+import { field, Pagination, toSlice, type Fields, type Slice } from '@windlass/graphql'
 import { fault } from '@windlass/kit'
-import { Application, page } from '@windlass/protocol'
+import { Application } from '@windlass/protocol'
 import { z } from 'zod'
+import { listApplicationNames, viewApplications } from '../../gitops/applications/show-applications.ts'
 import { findTemplate } from '../../gitops/releases/find-template.ts'
 import { applicationOf, errorsOf, given, metadataOf, statesOf } from './entities.ts'
-import type { PlatformCall } from './platform-call.ts'
+import { listField, type PlatformCall } from './platform-call.ts'
 
-/** Label that says what an application is for its runtime. */
-const ENTITY = 'codefresh.io/entity'
-/** Pages of applications that are read for one field. A runtime has no more. */
-const MAX_PAGES = 10
-const PAGE = 500
-
-/** Lists the reported applications with a label, of one runtime or of all. Throws `request-invalid` for too many. */
-async function listWith(
-  { callRoute }: PlatformCall,
-  { runtime, entity }: { readonly runtime: string | undefined; readonly entity: string },
-): Promise<Application[]> {
-  const found: Application[] = []
-  let cursor: string | undefined
-  for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
-    const query = { limit: PAGE, sort: 'name', runtime, cursor }
-    const { items, next } = await callRoute('GET /v1/applications', { query, answer: page(Application) })
-    found.push(...items.filter(({ labels }) => labels?.[ENTITY] === entity))
-    if (next === undefined) return found
-    cursor = next
-  }
-  throw fault('request-invalid', { message: `There are more than ${MAX_PAGES * PAGE} applications.`, hint: 'Name a runtime.' })
+interface Wanted {
+  /** Absent: of all runtimes. */
+  readonly runtime: string | undefined
+  /** What the applications are for their runtimes: the label `codefresh.io/entity`. */
+  readonly entity: string
+  readonly pagination: z.output<typeof Pagination>
 }
 
-const keyOf = ({ runtime, namespace, name }: Application): string => `${runtime}/${namespace}/${name}`
+/** Returns a page of applications by name. Only those of the page are read: a runtime may have thousands. */
+async function sliceOf(
+  { app, requireRoute }: PlatformCall,
+  { runtime, entity, pagination }: Wanted,
+): Promise<Slice<Application>> {
+  await requireRoute('GET /v1/applications')
+  const names = await listApplicationNames(app, { runtime, entity })
+  const { edges, pageInfo } = toSlice(names, ({ path }) => path, pagination)
+  const shown = await viewApplications(
+    app,
+    edges.map(({ node }) => node.id),
+  )
+  // One that was deleted meanwhile is left out.
+  const found = edges.flatMap(({ node: { id }, cursor }) => {
+    const node = shown.get(id)
+    return node === undefined ? [] : [{ node, cursor }]
+  })
+  return { edges: found, pageInfo }
+}
 
 function entityOf({ app }: PlatformCall, application: Application, kind: string): object {
   const { name, namespace, runtime, labels, createdAt } = application
@@ -51,25 +55,22 @@ const MetadataArguments = z.object({
 })
 
 export const applicationQueries: Fields<PlatformCall> = {
-  gitSources: field(
+  gitSources: listField(
     z.object({ runtime: z.string().nullish(), pagination: Pagination }),
-    async ({ runtime, pagination }, call: PlatformCall) => {
-      const slice = toSlice(await listWith(call, { runtime: given(runtime), entity: 'git-source' }), keyOf, pagination)
+    async ({ runtime, pagination }, call) => {
+      const slice = await sliceOf(call, { runtime: given(runtime), entity: 'git-source', pagination })
       return { ...slice, edges: slice.edges.map(({ node, cursor }) => ({ cursor, node: entityOf(call, node, 'GitSource') })) }
     },
   ),
-  components: field(
-    z.object({ runtime: z.string(), pagination: Pagination }),
-    async ({ runtime, pagination }, call: PlatformCall) => {
-      const slice = toSlice(await listWith(call, { runtime, entity: 'component' }), keyOf, pagination)
-      const edges = slice.edges.map(({ node, cursor }) => {
-        const [source] = node.sources
-        const version = source?.chart === undefined ? undefined : source.revision
-        return { cursor, node: { ...entityOf(call, node, 'Component'), version } }
-      })
-      return { ...slice, edges }
-    },
-  ),
+  components: listField(z.object({ runtime: z.string(), pagination: Pagination }), async ({ runtime, pagination }, call) => {
+    const slice = await sliceOf(call, { runtime, entity: 'component', pagination })
+    const edges = slice.edges.map(({ node, cursor }) => {
+      const [source] = node.sources
+      const version = source?.chart === undefined ? undefined : source.revision
+      return { cursor, node: { ...entityOf(call, node, 'Component'), version } }
+    })
+    return { ...slice, edges }
+  }),
   promotionTemplateByRuntime: field(MetadataArguments, async ({ applicationMetadata }, call: PlatformCall) => {
     const { runtime, namespace, name } = applicationMetadata
     const { app, actor, callRoute } = call

@@ -21,14 +21,30 @@ interface Given<S extends z.ZodType> {
   readonly answer: S
 }
 
-/** Carries out a call of a route, such as `GET /v1/applications`. Throws what the route throws. */
-export type CallRoute = <S extends z.ZodType>(name: `${Method} /v1/${string}`, given: Given<S>) => Promise<z.output<S>>
+export type RouteName = `${Method} /v1/${string}`
 
-export function routeCaller(app: App, routes: ReadonlyMap<string, Route>, outer: OuterCall): CallRoute {
+/** Carries out a call of a route, such as `GET /v1/applications`. Throws what the route throws. */
+export type CallRoute = <S extends z.ZodType>(name: RouteName, given: Given<S>) => Promise<z.output<S>>
+
+/** Throws `forbidden` or `scope-missing` if the caller may not call a route. Fields that read less than the route shows ask for its right. */
+export type RequireRoute = (name: RouteName) => Promise<void>
+
+export interface RouteCaller {
+  readonly callRoute: CallRoute
+  readonly requireRoute: RequireRoute
+}
+
+export function routeCaller(app: App, routes: ReadonlyMap<string, Route>, outer: OuterCall): RouteCaller {
   const { actor, reply } = outer
-  return async (name, { params = {}, query = {}, body, answer }) => {
+
+  function routeOf(name: string): Route {
     const route = routes.get(name)
     if (route === undefined) throw new Error(`${name} is not a route`)
+    return route
+  }
+
+  const callRoute: CallRoute = async (name, { params = {}, query = {}, body, answer }) => {
+    const route = routeOf(name)
     const { ip, headers, id } = reply.request
     const audited = auditedCall(route, { url: urlOf(route.path, params), ip, headers, id }, actor)
     await authorize(app, actor, route, params).catch(async (error: unknown) => {
@@ -40,6 +56,8 @@ export function routeCaller(app: App, routes: ReadonlyMap<string, Route>, outer:
     if (outcome === 'stream') throw new Error(`${name} answers with a stream`)
     return answer.parse(outcome.body)
   }
+
+  return { callRoute, requireRoute: async (name) => authorize(app, actor, routeOf(name), {}) }
 }
 
 function urlOf(path: string, params: Readonly<Record<string, string>>): string {

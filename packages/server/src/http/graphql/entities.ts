@@ -1,57 +1,29 @@
 /** Parts of entities that several fields of the schema have. */
-import { toPlatformStatus } from '@windlass/graphql'
+import { applicationMeta, objectMeta, timeText, toPlatformStatus, type Named, type NamedApplication } from '@windlass/graphql'
 import type { Application } from '@windlass/protocol'
 import type { App } from '../../app.ts'
-
-/** RFC 3339. */
-export function timeText(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : new Date(at).toISOString()
-}
 
 /** What an absent argument means. Public clients send empty texts for what they do not know. */
 export function given<T>(value: T | null | undefined): T | undefined {
   return value === null || value === undefined || value === '' ? undefined : value
 }
 
-interface Named {
-  readonly kind: string
-  readonly name: string
-  readonly runtime: string
-  readonly group?: string
-  readonly version?: string
-  readonly namespace?: string | undefined
-  readonly cluster?: string | undefined
-  readonly labels?: Readonly<Record<string, string>> | undefined
-  readonly createdAt?: number
-  readonly uid?: string
+export function metadataOf({ accountId: account }: App, named: Named): object {
+  return objectMeta({ ...named, account, labels: named.labels ?? {} })
 }
 
-export function metadataOf({ accountId }: App, { labels, createdAt, ...named }: Named): object {
-  return {
-    ...named,
-    account: accountId,
-    created: timeText(createdAt),
-    labels: Object.entries(labels ?? {}).map(([key, value]) => ({ key, value })),
-  }
+/** The same of an application of Argo CD. */
+export function applicationMetadataOf({ accountId: account }: App, named: NamedApplication): object {
+  return applicationMeta({ ...named, account, labels: named.labels ?? {} })
 }
 
 /** Returns a reported application as an entity of the schema. */
 export function applicationOf(app: App, application: Application): object {
-  const { name, namespace, runtime, sources, destination, revisions, operation, resourceCount } = application
+  const { name, namespace, runtime, labels, createdAt, sources, destination, revisions, operation, resourceCount } = application
   const [source, ...more] = sources
   const states = statesOf(application)
   return {
-    metadata: metadataOf(app, {
-      group: 'argoproj.io',
-      version: 'v1alpha1',
-      kind: 'Application',
-      name,
-      namespace,
-      runtime,
-      cluster: destination.server,
-      labels: application.labels,
-      createdAt: application.createdAt,
-    }),
+    metadata: applicationMetadataOf(app, { name, namespace, runtime, cluster: destination.server, labels, createdAt }),
     ...states,
     errors: errorsOf(application),
     path: source?.path,

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { GraphqlRequest, MAX_GRAPHQL_BYTES, openGraphql } from '@windlass/graphql'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { Callers } from '../../documents/caller-limits.ts'
+import { callerOf } from '../../identity/actor.ts'
 import { toFault } from '../problem.ts'
 import { route, type Route } from '../route.ts'
 import { accountMutations, accountQueries } from './account.ts'
@@ -17,11 +19,15 @@ export const PLATFORM_SCHEMA = readFileSync(new URL('platform.graphql', import.m
 
 /** Concurrent requests of one caller. */
 const REQUESTS_AT_ONCE = 8
+/** Those of them that read a list, of which each may have a page in memory. */
+const LISTS_AT_ONCE = 2
 
 const GraphqlReply = z.looseObject({ data: z.unknown().optional() })
 
 /** Returns the route. Its fields call the other routes. */
 export function graphqlRoute(app: App, others: readonly Route[]): Route {
+  const noLimit = { bytesAtOnce: Number.POSITIVE_INFINITY, msPerMinute: Number.POSITIVE_INFINITY }
+  const lists = new Callers(app.clock, { ...noLimit, callsAtOnce: LISTS_AT_ONCE }, 'GraphQL requests for lists')
   const routes = new Map(others.map((one) => [`${one.method} ${one.path}`, one]))
   const run = openGraphql<PlatformCall>({
     schema: PLATFORM_SCHEMA,
@@ -44,8 +50,14 @@ export function graphqlRoute(app: App, others: readonly Route[]): Route {
     replies: { 200: GraphqlReply, 400: GraphqlReply, 401: GraphqlReply, 403: GraphqlReply },
     async handle(call) {
       const { actor, reply } = call
-      const platformCall = { app, actor, routes, callRoute: routeCaller(app, routes, call), requestId: reply.request.id }
-      const { status, body } = await run(call.body, platformCall)
+      using held = new DisposableStack()
+      const { status, body } = await run(call.body, {
+        app,
+        actor,
+        ...routeCaller(app, routes, call),
+        requestId: reply.request.id,
+        enterList: () => held.defer(lists.enter(callerOf(actor), 0)),
+      })
       return { status, body }
     },
   })

@@ -4,7 +4,8 @@ import { fault } from '@windlass/kit'
 import { Application, page, ReportedDeployment } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { given, metadataOf, statesOf } from './entities.ts'
+import { listApplicationNames } from '../../gitops/applications/show-applications.ts'
+import { applicationMetadataOf, given, statesOf } from './entities.ts'
 import type { PlatformCall } from './platform-call.ts'
 
 const ReleaseArguments = z.object({
@@ -44,22 +45,18 @@ export const releaseQueries: Fields<PlatformCall> = {
 }
 
 /** Returns the application that filters name. Throws `request-invalid` if they name none or several, and `not-found`. */
-async function findNamed({ callRoute }: PlatformCall, filters: Filters): Promise<Application> {
+async function findNamed({ app, callRoute, requireRoute }: PlatformCall, filters: Filters): Promise<Application> {
   const [runtime, namespace, name] = [given(filters.runtime), given(filters.namespace), given(filters.name)]
   if (runtime === undefined || name === undefined)
     throw fault('request-invalid', { message: 'The filters must have a runtime and a name.', hint: 'Name one application.' })
-  if (namespace !== undefined) {
-    const params = { id: `${runtime}/${namespace}/${name}` }
-    return callRoute('GET /v1/applications/{id}', { params, answer: Application })
-  }
-  const { items } = await callRoute('GET /v1/applications', {
-    query: { runtime, q: name, limit: 500 },
-    answer: page(Application),
-  })
-  const [found, ...more] = items.filter((one) => one.name === name)
+  const show = (id: string): Promise<Application> =>
+    callRoute('GET /v1/applications/{id}', { params: { id }, answer: Application })
+  if (namespace !== undefined) return show(`${runtime}/${namespace}/${name}`)
+  await requireRoute('GET /v1/applications')
+  const [found, ...more] = await listApplicationNames(app, { runtime, name })
   if (found === undefined)
     throw fault('not-found', { message: `The GitOps runtime "${runtime}" has not reported an application "${name}".` })
-  if (more.length === 0) return found
+  if (more.length === 0) return show(found.id)
   throw fault('request-invalid', {
     message: `The GitOps runtime "${runtime}" has applications "${name}" in several namespaces.`,
     hint: 'Add the namespace to the filters.',
@@ -76,15 +73,7 @@ function toRelease(app: App, { id, revisions, health, at }: ReportedDeployment, 
   const revision = revisions.join('_')
   const states = isCurrent ? statesOf(application) : { syncStatus: 'UNKNOWN' }
   return {
-    applicationMetadata: metadataOf(app, {
-      group: 'argoproj.io',
-      version: 'v1alpha1',
-      kind: 'Application',
-      name,
-      namespace,
-      runtime,
-      ...(at !== undefined && { createdAt: at }),
-    }),
+    applicationMetadata: applicationMetadataOf(app, { name, namespace, runtime, createdAt: at }),
     historyId: id,
     argoHistoryId: id,
     syncOperationRevision: revision,

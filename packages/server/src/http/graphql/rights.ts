@@ -4,7 +4,7 @@ import { fault, isFault } from '@windlass/kit'
 import { parseJson } from '@windlass/kit/json'
 import { z } from 'zod'
 import { listRefusals } from '../../gitops/releases/promoters.ts'
-import { authorize } from '../../identity/authorize.ts'
+import type { RouteName } from './call-route.ts'
 import type { PlatformCall } from './platform-call.ts'
 
 /** The route of each action. The app-proxy of a runtime deletes objects, with the rights of the route here. */
@@ -25,7 +25,7 @@ const ACTIONS = {
     TERMINATE: 'POST /v1/releases/{id}/terminate',
   },
   environments: { VIEW: 'GET /v1/environments/{name}', PROMOTE_TO: 'POST /v1/products/{name}/releases' },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>
+} as const satisfies Readonly<Record<string, Readonly<Record<string, RouteName>>>>
 
 const EntityType = z.enum(['gitopsApplications', 'products', 'environments'])
 type EntityType = z.output<typeof EntityType>
@@ -37,13 +37,9 @@ const ONLY_CALLER = 'the server decides by the teams of the caller'
 type FindRefusal = (action: string, entity: string) => string | undefined
 
 /** Reads what all entities of a type share, so that each question costs nothing. */
-async function openRefusals({ app, actor, routes }: PlatformCall, type: EntityType): Promise<FindRefusal> {
+async function openRefusals({ app, actor, requireRoute }: PlatformCall, type: EntityType): Promise<FindRefusal> {
   const ofRoutes = new Map<string, string | undefined>()
-  for (const [action, name] of Object.entries(ACTIONS[type])) {
-    const route = routes.get(name)
-    if (route === undefined) throw new Error(`${name} is not a route`)
-    ofRoutes.set(action, await refusalOf(authorize(app, actor, route, {})))
-  }
+  for (const [action, name] of Object.entries(ACTIONS[type])) ofRoutes.set(action, await refusalOf(requireRoute(name)))
   const ofEnvironments = type === 'environments' ? await listRefusals(app, app.store.query, actor) : undefined
   return (action, entity) => {
     if (!ofRoutes.has(action))

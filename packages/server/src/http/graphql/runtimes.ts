@@ -1,9 +1,19 @@
 /** Fields about GitOps runtimes and the clusters to which they deploy. */
-import { field, Pagination, toShownProvider, toSlice, type Fields } from '@windlass/graphql'
+import {
+  field,
+  MAX_SLICE,
+  Pagination,
+  timeText,
+  toPlatformStatus,
+  toShownProvider,
+  toSlice,
+  type Fields,
+} from '@windlass/graphql'
 import { defined, isFault } from '@windlass/kit'
 import {
   ACCESS_MODES,
   Application,
+  CLUSTERS_SILENT_MS,
   ERROR_LEVELS,
   GIT_PROVIDERS,
   GitopsRuntime,
@@ -15,8 +25,9 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
-import { applicationOf, errorsOf, given, metadataOf, statesOf, timeText } from './entities.ts'
-import type { PlatformCall } from './platform-call.ts'
+import { openClusterStates, type StoredCluster } from '../../gitops/status/show-clusters.ts'
+import { applicationOf, errorsOf, given, metadataOf, statesOf } from './entities.ts'
+import { listField, type PlatformCall } from './platform-call.ts'
 
 /** Where the applications of a runtime are that deploy to its own cluster. */
 const OWN_CLUSTER = 'https://kubernetes.default.svc'
@@ -31,57 +42,95 @@ export const runtimeQueries: Fields<PlatformCall> = {
       throw error
     }
   }),
-  runtimes: field(z.object({ pagination: Pagination }), async ({ pagination }, call: PlatformCall) => {
+  runtimes: listField(z.object({ pagination: Pagination }), async ({ pagination }, call) => {
     const { items } = await call.callRoute('GET /v1/gitops-runtimes', { answer: page(GitopsRuntime) })
     const slice = toSlice(items, ({ name }) => name, pagination)
     // Without the applications that install them: each would be one more call.
-    const edges = slice.edges.map(({ node, cursor }) => ({ cursor, node: toRuntime(call.app, node, undefined) }))
+    const edges = slice.edges.map(({ node, cursor }) => ({ cursor, node: toRuntime(call, node, undefined) }))
     return { ...slice, edges }
   }),
-  clusters: field(
+  clusters: listField(
     z.object({ runtime: z.string().nullish(), pagination: Pagination }),
-    async ({ runtime: name, pagination }, { app, callRoute }: PlatformCall) => {
+    async ({ runtime: name, pagination }, call) => {
+      const { callRoute } = call
       const runtime = given(name)
       const runtimes =
         runtime === undefined
           ? (await callRoute('GET /v1/gitops-runtimes', { answer: page(GitopsRuntime) })).items
           : [await callRoute('GET /v1/gitops-runtimes/{runtime}', { params: { runtime }, answer: GitopsRuntime })]
-      const clusters = runtimes.flatMap((one) => one.clusters.map((cluster) => ({ ...cluster, runtime: one.name })))
-      const slice = toSlice(clusters, ({ runtime: of, cluster }) => `${of}/${cluster}`, pagination)
-      return { ...slice, edges: slice.edges.map(({ node, cursor }) => ({ cursor, node: toCluster(app, node) })) }
+      const { edges, pageInfo } = toSlice(
+        runtimes.flatMap(targetsOf),
+        ({ runtime: of, cluster }) => `${of}/${cluster}`,
+        pagination,
+      )
+      const shown = await showClusters(
+        call,
+        edges.map(({ node }) => node),
+      )
+      return { edges: edges.map(({ cursor }, at) => ({ cursor, node: shown[at] })), pageInfo }
     },
   ),
 }
 
-interface ShownCluster {
+/** A cluster to which applications of a runtime deploy. */
+interface Target {
+  readonly runtimeId: string
   readonly runtime: string
+  /** Its name or URL. */
   readonly cluster: string
   readonly applications: number
 }
 
-function toCluster(app: App, { runtime, cluster, applications }: ShownCluster): object {
+function targetsOf({ id, name, clusters }: GitopsRuntime): Target[] {
+  return clusters.map((one) => ({ ...one, runtime: name, runtimeId: id }))
+}
+
+/** Returns clusters with what the Argo CDs of their runtimes say about them, in the same order. */
+async function showClusters({ app, requireRoute }: PlatformCall, targets: readonly Target[]): Promise<object[]> {
+  await requireRoute('GET /v1/gitops-clusters')
+  const find = await openClusterStates(app, targets)
+  return targets.map((target) => toCluster(app, target, find(target)))
+}
+
+function toCluster(app: App, { runtime, cluster, applications }: Target, found: StoredCluster | undefined): object {
   const isUrl = /^https?:\/\//.test(cluster)
   const name = cluster === OWN_CLUSTER ? 'in-cluster' : cluster
   return {
     metadata: metadataOf(app, { kind: 'Cluster', name, runtime, cluster: isUrl ? cluster : undefined }),
-    server: isUrl ? cluster : undefined,
-    info: { connectionState: { status: 'Unknown' }, applicationsCount: applications },
+    server: isUrl ? cluster : found?.server,
+    info: {
+      connectionState: connectionOf(app, found),
+      serverVersion: found?.version,
+      cacheInfo: found?.resources === undefined ? undefined : { resourcesCount: found.resources },
+      applicationsCount: applications,
+    },
   }
 }
 
+function connectionOf({ clock }: App, found: StoredCluster | undefined): object {
+  if (found === undefined) return { status: toPlatformStatus('connection', 'unknown') }
+  const { connection, reportedAt } = found
+  const attemptedAt = timeText(connection.at)
+  if (clock.now() - reportedAt <= CLUSTERS_SILENT_MS)
+    return { status: toPlatformStatus('connection', connection.state), message: connection.message, attemptedAt }
+  const message = `The runtime has not reported its clusters since ${timeText(reportedAt)}.`
+  return { status: toPlatformStatus('connection', 'unknown'), message, attemptedAt }
+}
+
 /** Returns a runtime with the application that installs it, if its namespace is known and its reporter has reported one. */
-async function runtimeOf({ app, callRoute }: PlatformCall, runtime: GitopsRuntime): Promise<object> {
+async function runtimeOf(call: PlatformCall, runtime: GitopsRuntime): Promise<object> {
   const { namespace } = runtime.installation
-  if (namespace === undefined) return toRuntime(app, runtime, undefined)
+  if (namespace === undefined) return toRuntime(call, runtime, undefined)
   const params = { id: `${runtime.name}/${namespace}/${runtime.name}` }
-  const own = await callRoute('GET /v1/applications/{id}', { params, answer: Application }).catch((error: unknown) => {
+  const own = await call.callRoute('GET /v1/applications/{id}', { params, answer: Application }).catch((error: unknown) => {
     if (isFault(error, 'not-found')) return undefined
     throw error
   })
-  return toRuntime(app, runtime, own)
+  return toRuntime(call, runtime, own)
 }
 
-function toRuntime(app: App, runtime: GitopsRuntime, own: Application | undefined): object {
+function toRuntime(call: PlatformCall, runtime: GitopsRuntime, own: Application | undefined): object {
+  const { app } = call
   const { id, name, url, installation, errors, tunnel, reportedAt, clusters, createdAt } = runtime
   const { namespace, cluster, isManaged = false, type = 'HELM' } = installation
   const hasWorked = tunnel !== undefined || reportedAt !== undefined
@@ -113,7 +162,8 @@ function toRuntime(app: App, runtime: GitopsRuntime, own: Application | undefine
     chartVersion: installation.chartVersion,
     installationStatus: hasFailed ? 'FAILED' : hasWorked ? 'COMPLETED' : 'IN_PROGRESS',
     repo: installation.repository,
-    managedClusters: clusters.map((one) => toCluster(app, { ...one, runtime: name })),
+    // Read only if the request asks for it.
+    managedClusters: () => showClusters(call, targetsOf(runtime).slice(0, MAX_SLICE)),
     managedClustersNum: clusters.length,
     gitProvider: installation.gitProvider && toShownProvider(installation.gitProvider),
     accessMode: installation.accessMode ?? (installation.ingressUrl === undefined ? 'TUNNEL' : 'INGRESS'),

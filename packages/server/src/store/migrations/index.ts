@@ -67,6 +67,7 @@ import { runtimeFacts } from './087-runtime-facts.ts'
 import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
 import { imageReports } from './092-image-reports.ts'
+import { applicationEntities } from './090-application-entities.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -138,4 +139,5 @@ export const migrations: Record<string, Migration> = {
   '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
   '092-image-reports': imageReports,
+  '090-application-entities': applicationEntities,
 }

@@ -22,4 +22,9 @@ export const onlineIndexes: readonly OnlineIndex[] = [
     after: '059-reported-ends',
     on: 'build (account_id, finished_at) where end_reported is null and finished_at is not null',
   },
+  {
+    name: 'gitops_application_entity',
+    after: '090-application-entities',
+    on: 'gitops_application (account_id, entity, name, id)',
+  },
 ]

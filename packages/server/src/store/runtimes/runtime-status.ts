@@ -1,4 +1,5 @@
 /** What GitOps runtimes have said about themselves and their clusters. */
+import { sql } from 'kysely'
 import type { GitopsReporterRow, ReportedClusterRow, RuntimeStatusRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
@@ -69,11 +70,72 @@ export async function deleteLeftClusters(
     .execute()
 }
 
-/** Lists the clusters of an account by name, or those of one runtime. */
-export async function listReportedClusters(query: Query, accountId: string, runtimeId?: string): Promise<ReportedClusterRow[]> {
-  let select = query.selectFrom('gitops_cluster').selectAll().where('account_id', '=', accountId)
-  if (runtimeId !== undefined) select = select.where('runtime_id', '=', runtimeId)
-  return select.orderBy('name').orderBy('server').execute()
+/** Where Argo CD has the cluster of its own. */
+const OWN_SERVER = 'https://kubernetes.default.svc'
+
+/** A cluster with the name of its runtime, and 0 if it is the cluster of the runtime itself. */
+export type ListedCluster = ReportedClusterRow & { readonly runtime: string; readonly is_other: number | string }
+
+export interface ClusterFilter {
+  readonly accountId: string
+  readonly runtimeId?: string | undefined
+  /** Runtime, `is_other`, name and server of the last cluster of the previous page. */
+  readonly after?: readonly [runtime: string, isOther: number, name: string, server: string] | undefined
+  readonly limit: number
+}
+
+/** Lists clusters by runtime and name, that of the runtime itself first. */
+export async function listReportedClusters(
+  query: Query,
+  { accountId, runtimeId, after, limit }: ClusterFilter,
+): Promise<ListedCluster[]> {
+  const isOther = sql<number | string>`case when gitops_cluster.server = ${sql.lit(OWN_SERVER)} then 0 else 1 end`
+  let select = query
+    .selectFrom('gitops_cluster')
+    .innerJoin('gitops_runtime', 'gitops_runtime.id', 'gitops_cluster.runtime_id')
+    .selectAll('gitops_cluster')
+    .select(['gitops_runtime.name as runtime', isOther.as('is_other')])
+    .where('gitops_cluster.account_id', '=', accountId)
+  if (runtimeId !== undefined) select = select.where('gitops_cluster.runtime_id', '=', runtimeId)
+  if (after !== undefined) {
+    const place = sql`(gitops_runtime.name, ${isOther}, gitops_cluster.name, gitops_cluster.server)`
+    select = select.where(sql<boolean>`${place} > (${sql.join(after)})`)
+  }
+  return select
+    .orderBy('gitops_runtime.name')
+    .orderBy(isOther)
+    .orderBy('gitops_cluster.name')
+    .orderBy('gitops_cluster.server')
+    .limit(limit)
+    .execute()
+}
+
+/** A cluster that an application names: by its name, or by the URL of its API server. */
+export interface NamedCluster {
+  readonly runtimeId: string
+  readonly cluster: string
+}
+
+/** Finds what is known of clusters of runtimes. */
+export async function findReportedClusters(query: Query, named: readonly NamedCluster[]): Promise<ReportedClusterRow[]> {
+  const found: ReportedClusterRow[] = []
+  for (let at = 0; at < named.length; at += PER_STATEMENT) {
+    const byRuntime = Map.groupBy(named.slice(at, at + PER_STATEMENT), ({ runtimeId }) => runtimeId)
+    const select = query.selectFrom('gitops_cluster').selectAll()
+    const some = select.where((where) =>
+      where.or(
+        Array.from(byRuntime, ([runtimeId, of]) => {
+          const texts = of.map(({ cluster }) => cluster)
+          return where.and([
+            where('runtime_id', '=', runtimeId),
+            where.or([where('server', 'in', texts), where('name', 'in', texts)]),
+          ])
+        }),
+      ),
+    )
+    found.push(...(await some.execute()))
+  }
+  return found
 }
 
 /** Returns by runtime how many clusters it has, and how many of them Argo CD cannot reach. */

@@ -46,6 +46,8 @@ export interface ApplicationRow {
   product: string
   /** What it is in its product, which is the same in each environment; empty if nothing says it. */
   component: string
+  /** What it is for its runtime, such as `git-source`, by its label; empty without one. */
+  entity: string
   /** Name or URL of the cluster, and the namespace, into which it deploys. */
   cluster: string
   cluster_namespace: string

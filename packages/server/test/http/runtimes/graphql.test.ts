@@ -1,4 +1,5 @@
 /** The GraphQL API of the server: what its fields show and change, and that each needs the rights of the routes behind it. */
+import { statusCalls } from '@windlass/client/app-proxy'
 import type { Method } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { argoApplication, COMMIT, event, openReporter } from '../../support/fakes/application-reporter.ts'
@@ -21,6 +22,11 @@ const INSTALLATION = {
   componentNames: ['argo-cd'],
   ingressHost: 'https://gitops.example.com',
   ingressClass: '',
+}
+
+function labelled(name: string, entity: string, spec: object = {}): object {
+  const app = argoApplication(name, { spec }) as { metadata: object }
+  return { ...app, metadata: { ...app.metadata, labels: { 'codefresh.io/entity': entity } } }
 }
 
 test('a runtime is created, shown with what it has reported, given errors, and deleted, each with a record of the route', async () => {
@@ -54,17 +60,13 @@ test('a runtime is created, shown with what it has reported, given errors, and d
   expect(reported.value).toBe(1)
   const now = Date.now()
   const chart = { source: { repoURL: 'oci://charts.test', chart: 'argo-cd', targetRevision: '9.4.17' } }
-  const labelled = (name: string, entity: string, spec: object): object => {
-    const app = argoApplication(name, { spec }) as { metadata: object }
-    return { ...app, metadata: { ...app.metadata, labels: { 'codefresh.io/entity': entity } } }
-  }
   await openReporter(
     scene,
     token,
   )({
     data: [
       event(argoApplication('prod', { health: 'Degraded', sync: 'OutOfSync' }), now),
-      event(labelled('apps', 'git-source', {}), now),
+      event(labelled('apps', 'git-source'), now),
       event(labelled('argo-cd', 'component', chart), now),
       event(argoApplication('far', { spec: { destination: { server: 'https://far.test:6443', namespace: 'shop' } } }), now),
     ],
@@ -112,6 +114,44 @@ test('a runtime is created, shown with what it has reported, given errors, and d
       { node: { metadata: { name: 'in-cluster' }, server: 'https://kubernetes.default.svc', info: { applicationsCount: 3 } } },
     ],
   })
+  const { clusters: reportClusters } = statusCalls(scene.nobody.withToken(token))
+  const own = { name: 'in-cluster', server: 'https://kubernetes.default.svc', version: 'v1.34.1', resources: 207 }
+  const away = { state: 'failed', message: 'no route to host', at: now } as const
+  const known = [
+    { ...own, connection: { state: 'successful' as const } },
+    { name: 'far', server: 'https://far.test:6443', connection: away },
+  ]
+  await reportClusters({ id: 'report-1', isLast: true, ageMs: 0, clusters: known })
+  const info = 'info { connectionState { status message attemptedAt } serverVersion cacheInfo { resourcesCount apisCount } }'
+  const states = [
+    {
+      connectionState: { status: 'Failed', message: 'no route to host', attemptedAt: new Date(now).toISOString() },
+      serverVersion: null,
+      cacheInfo: null,
+    },
+    {
+      connectionState: { status: 'Successful', message: null, attemptedAt: null },
+      serverVersion: 'v1.34.1',
+      cacheInfo: { resourcesCount: 207, apisCount: null },
+    },
+  ]
+  expect((await ask(`{ clusters { edges { node { ${info} } } } }`)).value).toEqual({
+    edges: states.map((state) => ({ node: { info: state } })),
+  })
+  const managed = `{ runtime(name: "prod") { managedClusters { ${info} } } }`
+  expect((await ask(managed)).value).toEqual({ managedClusters: states.map((state) => ({ info: state })) })
+  const { store } = scene.server.app
+  await store.write(({ query }) =>
+    query
+      .updateTable('gitops_cluster')
+      .set({ reported_at: now - 300_001 })
+      .execute(),
+  )
+  expect(
+    (await ask('{ runtimes { edges { node { managedClusters { info { connectionState { status } } } } } } }')).value,
+  ).toEqual({
+    edges: [{ node: { managedClusters: states.map(() => ({ info: { connectionState: { status: 'Unknown' } } })) } }],
+  })
   expect((await ask('{ limitsStatus { usage { clusters applications } limits { clusters } status } }')).value).toEqual({
     usage: { clusters: 2, applications: 4 },
     limits: null,
@@ -126,6 +166,51 @@ test('a runtime is created, shown with what it has reported, given errors, and d
     'PUT /v1/gitops-runtimes/{runtime}/errors /v1/gitops-runtimes/prod/errors done',
     'DELETE /v1/gitops-runtimes/{runtime} /v1/gitops-runtimes/prod done',
   ])
+})
+
+test('a list of labelled applications reads those of its page only, and a key asks for two lists at once', async () => {
+  await using scene = await openHttpScene()
+  const { store } = scene.server.app
+  const { token } = await scene.admin.gitopsRuntimes.createToken('prod')
+  const now = Date.now()
+  const sources = ['a', 'b', 'c', 'cc', 'd'].map((name) => event(labelled(name, 'git-source'), now))
+  await openReporter(scene, token)({ data: [event(argoApplication('plain'), now), ...sources] })
+  // Whoever reads one of the others fails.
+  await store.write(({ query }) =>
+    query.updateTable('gitops_application').set({ facts: 'unreadable' }).where('name', 'not in', ['b', 'c']).execute(),
+  )
+  const ask = asker(scene, scene.adminToken)
+  const cursorOf = (name: string): string => Buffer.from(`prod/argocd/${name}`).toString('base64url')
+  const list = `query($p: SlicePaginationArgs) { gitSources(pagination: $p) {
+    edges { cursor node { metadata { name } } } pageInfo { startCursor endCursor hasNextPage hasPrevPage } } }`
+  const [after, before] = [cursorOf('a'), cursorOf('cc')]
+  for (const p of [
+    { first: 2, after },
+    { last: 2, before },
+    { after, before },
+  ])
+    expect((await ask(list, { p })).value).toEqual({
+      edges: ['b', 'c'].map((name) => ({ cursor: cursorOf(name), node: { metadata: { name } } })),
+      pageInfo: { startCursor: cursorOf('b'), endCursor: cursorOf('c'), hasNextPage: true, hasPrevPage: true },
+    })
+  expect(await ask(list, { p: { after: cursorOf('plain') } })).toMatchObject({ code: 'request-invalid' })
+  // Without a namespace, the name is looked for.
+  expect(await ask(RELEASES, { f: { runtime: 'prod', name: 'c' } })).toMatchObject({ status: 200, code: undefined })
+
+  // Both lists wait for the database, whose connection this has.
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const writing = store.write(async () => {
+    begun.resolve()
+    await over.promise
+  })
+  await begun.promise
+  const three = [1, 2, 3].map(() => ask(list, { p: { first: 2, after } }))
+  expect(await Promise.race(three)).toMatchObject({ status: 200, code: 'rate-limited' })
+  over.resolve()
+  await writing
+  const codes = (await Promise.all(three)).map(({ code }) => code)
+  expect(codes.filter((code) => code === undefined)).toHaveLength(2)
+  expect(await ask(list, { p: { first: 2, after } })).toMatchObject({ code: undefined })
 })
 
 test('each field needs the right and the scope of the route behind it, and a token of a runtime has none of them', async () => {

@@ -31,7 +31,7 @@ async function list(app: App): Promise<unknown[]> {
 }
 
 async function restore(app: App, version: number, ifMatch?: string) {
-  return restoreVersion(app, NAME, { version, precondition: { ifMatch }, authorize: () => undefined, by: 'jo' })
+  return restoreVersion(app, NAME, { version, precondition: { ifMatch }, authorize: () => Promise.resolve(), by: 'jo' })
 }
 
 async function rowOf(app: App): Promise<PipelineRow> {
@@ -179,7 +179,7 @@ describe.each(DATABASES)('versions of pipelines on $name', ({ open }) => {
     const rename = (name: string) =>
       putPipeline(app, { name: id, input: PipelineInput.parse({ name, document: named(name) }), precondition: {} })
     await rename('shop/renamed')
-    const back = { version: 1, precondition: {}, authorize: () => undefined, by: 'jo' }
+    const back = { version: 1, precondition: {}, authorize: () => Promise.resolve(), by: 'jo' }
     expect(await restoreVersion(app, 'shop/renamed', back)).toMatchObject({ id, name: NAME })
     await rename('shop/renamed')
     await put(app)

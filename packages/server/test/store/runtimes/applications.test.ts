@@ -7,12 +7,14 @@ import {
   type ApplicationDetails,
   type FullState,
 } from '@windlass/protocol'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../../src/app.ts'
-import { listApplicationPage, showApplication } from '../../../src/gitops/applications/show-applications.ts'
+import { listApplicationNames, listApplicationPage, showApplication } from '../../../src/gitops/applications/show-applications.ts'
 import { createGitopsToken, removeGitopsRuntime } from '../../../src/gitops/runtimes.ts'
 import { findGitopsRuntime } from '../../../src/store/runtimes/gitops.ts'
 import { retain } from '../../../src/retention.ts'
+import { applicationEntities } from '../../../src/store/migrations/090-application-entities.ts'
 import { countApplications } from '../../../src/store/runtimes/applications.ts'
 import {
   argoApplication,
@@ -307,6 +309,37 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     const { next } = await listApplicationPage(app, ApplicationQuery.parse({ limit: 1 }))
     for (const cursor of ['nonsense', next])
       await expect(list(app, { sort: 'health', cursor })).rejects.toMatchObject({ code: 'request-invalid' })
+  })
+
+  test('the migration finds by their labels what applications are for their runtimes', async () => {
+    await using held = await openRuntime()
+    const { app, clock } = held
+    const { query } = app.store
+    const labelled = (name: string, entity: string): object => {
+      const object = argoApplication(name) as { metadata: object }
+      return { ...object, metadata: { ...object.metadata, labels: { 'codefresh.io/entity': entity } } }
+    }
+    const text = '"codefresh.io/entity":"component"'
+    const plain = argoApplication('plain', { status: { health: { status: 'Degraded', message: text } } })
+    const objects = [labelled('apps', 'git-source'), labelled('other', 'project'), plain]
+    await report(app, { data: objects.map((object) => event(object, clock.now())) })
+    await sql`drop index gitops_application_entity`.execute(query)
+    await sql`alter table gitops_application drop column entity`.execute(query)
+    await applicationEntities.up(query)
+    const rows = () => query.selectFrom('gitops_application').select(['name', 'entity', 'version']).orderBy('name').execute()
+    const [apps, other, last] = [
+      { name: 'apps', entity: 'git-source', version: '1' },
+      { name: 'other', entity: '', version: '' },
+      { name: 'plain', entity: '', version: '1' },
+    ]
+    expect(await rows()).toEqual([apps, other, last])
+    clock.advance(1_000)
+    await report(app, { data: event(labelled('other', 'project'), clock.now()) })
+    expect(await rows()).toEqual([apps, { name: 'other', entity: 'project', version: '1' }, last])
+    const pathsOf = async (filter: object): Promise<string[]> => (await listApplicationNames(app, filter)).map(({ path }) => path)
+    expect(await pathsOf({ entity: 'project' })).toEqual(['prod/argocd/other'])
+    expect(await pathsOf({ runtime: 'prod', name: 'apps' })).toEqual(['prod/argocd/apps'])
+    await expect(pathsOf({ runtime: 'elsewhere' })).rejects.toMatchObject({ code: 'not-found' })
   })
 
   test('a sync that runs for longer than the annotation allows has a warning (O045)', async () => {

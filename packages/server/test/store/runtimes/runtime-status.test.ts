@@ -1,10 +1,19 @@
 /** What GitOps runtimes say about themselves and their clusters, in the store. */
-import { APP_PROXY_SILENT_MS, REPORTER_SILENT_MS, type ClusterState, type RuntimeReport } from '@windlass/protocol'
+import {
+  APP_PROXY_SILENT_MS,
+  ClusterReport,
+  REPORTER_SILENT_MS,
+  ReportedClusterQuery,
+  type ClusterState,
+  type ReportedCluster,
+  type RuntimeReport,
+} from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../../src/app.ts'
 import { createGitopsToken, removeGitopsRuntime } from '../../../src/gitops/runtimes.ts'
 import { chooseSharedRepository } from '../../../src/gitops/settings.ts'
-import { listShownClusters, listShownStatuses, showStatus } from '../../../src/gitops/status/show-status.ts'
+import { listClusterPage, openClusterStates } from '../../../src/gitops/status/show-clusters.ts'
+import { listShownStatuses, showStatus } from '../../../src/gitops/status/show-status.ts'
 import { takeClusterReport, takeRuntimeReport } from '../../../src/gitops/status/take-report.ts'
 import { findGitopsRuntime } from '../../../src/store/runtimes/gitops.ts'
 import { report } from '../../support/fakes/application-reporter.ts'
@@ -27,6 +36,14 @@ const cluster = (n: number, state: ClusterState['connection']['state'] = 'succes
   connection: { state },
   version: 'v1.34.1',
 })
+
+interface Page {
+  readonly items: readonly ReportedCluster[]
+  readonly next?: string
+}
+
+const pageOf = (app: App, query: object = {}): Promise<Page> => listClusterPage(app, ReportedClusterQuery.parse(query))
+const namesOf = ({ items }: Page): string[] => items.map(({ name }) => name)
 
 describe.each(DATABASES)('status of runtimes on $name', ({ open }) => {
   let database: Database
@@ -92,7 +109,7 @@ describe.each(DATABASES)('status of runtimes on $name', ({ open }) => {
   test('clusters come in chunks, and the last chunk removes those that are gone', async () => {
     await using held = await openRuntime()
     const { app, clock, id } = held
-    const shown = async (): Promise<string[]> => (await listShownClusters(app, 'prod')).map(({ name }) => name)
+    const shown = async (): Promise<string[]> => namesOf(await pageOf(app, { runtime: 'prod' }))
     const own: ClusterState = { name: 'in-cluster', server: 'https://kubernetes.default.svc', connection: { state: 'unknown' } }
     await takeClusterReport(app, id, { id: 'report-1', isLast: false, ageMs: 0, clusters: [cluster(1), cluster(2)] })
     await takeClusterReport(app, id, { id: 'report-1', isLast: true, ageMs: 5, clusters: [cluster(3, 'failed'), own] })
@@ -105,9 +122,50 @@ describe.each(DATABASES)('status of runtimes on $name', ({ open }) => {
     await takeClusterReport(app, id, { id: 'report-3', isLast: false, ageMs: 0, clusters: [cluster(4)] })
     await takeClusterReport(app, id, { id: 'report-2', isLast: true, ageMs: 10, clusters: [own] })
     expect(await shown()).toEqual(['in-cluster', 'cluster-1', 'cluster-4'])
-    expect(await listShownClusters(app, 'prod')).toContainEqual({ ...cluster(4), runtime: 'prod', reportedAt: clock.now() })
+    expect((await pageOf(app)).items).toContainEqual({ ...cluster(4), runtime: 'prod', reportedAt: clock.now() })
+    const named = ['cluster-1', 'https://10.0.0.4', 'cluster-2'].map((name) => ({ runtimeId: id, cluster: name }))
+    const find = await openClusterStates(app, [...named, { runtimeId: 'another', cluster: 'cluster-1' }])
+    expect(named.map((one) => find(one)?.name)).toEqual(['cluster-1', 'cluster-4', undefined])
     await removeGitopsRuntime(app, 'prod')
-    expect(await listShownClusters(app, undefined)).toEqual([])
-    await expect(listShownClusters(app, 'prod')).rejects.toMatchObject({ code: 'not-found' })
+    expect((await pageOf(app)).items).toEqual([])
+    await expect(pageOf(app, { runtime: 'prod' })).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  test('clusters of all runtimes are listed in pages of 100, and their texts are cut', async () => {
+    await using held = await openRuntime()
+    const { app, id } = held
+    await createGitopsToken(app, { runtime: 'edge', by: 'tester' })
+    const { id: edge = '' } = (await findGitopsRuntime(app.store.query, app.accountId, 'edge')) ?? {}
+    const own: ClusterState = { name: 'zero', server: 'https://kubernetes.default.svc', connection: { state: 'unknown' } }
+    const long = (n: number): object => ({
+      ...cluster(n, 'failed'),
+      name: `cluster-${String(n).padStart(3, '0')} ${'n'.repeat(2_000)}`,
+      connection: { state: 'failed', message: `no\nroute ${'m'.repeat(2_000)}` },
+      version: 'v'.repeat(2_000),
+    })
+    const all = Array.from({ length: 150 }, (_, n) => long(n))
+    const report = ClusterReport.parse({ id: 'report-1', isLast: true, ageMs: 0, clusters: [...all, own] })
+    for (const runtime of [id, edge]) await takeClusterReport(app, runtime, report)
+    const first = await pageOf(app)
+    expect(first.items).toHaveLength(100)
+    expect(JSON.stringify(first.items).length).toBeLessThan(100_000)
+    expect(first.items[1]).toMatchObject({
+      name: `cluster-000 ${'n'.repeat(241)}`,
+      version: 'v'.repeat(50),
+      connection: { message: `no route ${'m'.repeat(291)}` },
+    })
+    const seen = [first]
+    for (let next = first.next; next !== undefined; next = seen.at(-1)?.next) seen.push(await pageOf(app, { cursor: next }))
+    expect(seen.map(({ items }) => items.length)).toEqual([100, 100, 100, 2])
+    const places = seen.flatMap(({ items }) => items.map(({ runtime, name }) => `${runtime} ${name.slice(0, 11)}`))
+    const wanted = ['zero', ...all.map((_, n) => `cluster-${String(n).padStart(3, '0')}`)]
+    expect(places).toEqual(['edge', 'prod'].flatMap((runtime) => wanted.map((name) => `${runtime} ${name}`)))
+    const wrong = ['nonsense', '["prod"]', '["prod",2,"",""]', '["prod",1,"\\u0000",""]']
+    for (const cursor of wrong.map((text) => Buffer.from(text).toString('base64url')))
+      await expect(pageOf(app, { cursor })).rejects.toMatchObject({ code: 'request-invalid' })
+    expect(ReportedClusterQuery.safeParse({ limit: 101 }).success).toBe(false)
+    expect(ClusterReport.safeParse({ ...report, clusters: [{ ...own, server: `https://${'s'.repeat(500)}` }] }).success).toBe(
+      false,
+    )
   })
 })

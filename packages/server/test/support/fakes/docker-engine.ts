@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLog, systemClock } from '@windlass/kit'
 import { removeBuilds } from '../../../../../e2e/support/leftovers.ts'
-import { startEngine, type RunningEngine } from '../../../../engine/src/index.ts'
+import { startEngine, type EngineOptions, type RunningEngine } from '../../../../engine/src/index.ts'
 import type { HttpScene } from '../http-scene.ts'
 import { claimStart } from './fake-agent.ts'
 
@@ -17,12 +17,14 @@ export interface DockerEngineOptions {
   readonly toolsImage: string | undefined
   /** Default: that of the server of the scene. */
   readonly serverUrl?: string | undefined
+  /** Takes what the engine measures. */
+  readonly metrics?: EngineOptions['metrics']
 }
 
 /** Claims the next start task and runs it. Disposing stops the engine and removes what the build left. */
 export async function startDockerEngine(
   { agent, server }: HttpScene,
-  { toolsImage, serverUrl = server.url }: DockerEngineOptions,
+  { toolsImage, serverUrl = server.url, metrics }: DockerEngineOptions,
 ): Promise<DockerEngine> {
   const task = await claimStart(agent)
   const folder = await mkdtemp(join(tmpdir(), 'windlass-debug-'))
@@ -34,6 +36,7 @@ export async function startDockerEngine(
     clock: systemClock,
     log: silentLog,
     toolsImage,
+    metrics,
   })
   await agent.report(task, 'done')
   return {

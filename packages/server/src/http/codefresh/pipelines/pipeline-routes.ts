@@ -140,7 +140,7 @@ function writeRoutes(app: App): Route[] {
         const document = toPipelineDocument(body)
         // Without the text of the stored document, which would have to be parsed in the transaction.
         const answer = (pipeline: Pipeline): Answer => ok(toPublicShape(app, pipeline, document))
-        const creation = { input: toInput(document), authorize: requireWrite(actor), change: { by: nameOf(actor) } }
+        const creation = { input: toInput(document), authorize: requireWrite(app, actor), change: { by: nameOf(actor) } }
         return answer(await createPipeline(app, creation, (tx, created) => settle(tx, answer(created))))
       },
     }),
@@ -162,7 +162,7 @@ function writeRoutes(app: App): Route[] {
           name,
           input: toInput(toPipelineDocument(body)),
           precondition,
-          authorize: requireWrite(actor),
+          authorize: requireWrite(app, actor),
           change: { by: nameOf(actor) },
         })
         return ok(await toPublicPipeline(app, pipeline))

@@ -109,7 +109,7 @@ function createRoute(app: App): Route {
       const pipelineId = (await findListedPipeline(app, { pipeline })) ?? ''
       const answer = ok({ event: uri, pipeline: pipelineId, filters })
       const within = (tx: Tx): Promise<void> => settle(tx, answer)
-      const authorize = requireWrite(actor)
+      const authorize = requireWrite(app, actor)
       const target = { pipeline: pipelineId, name: `${source.type}-${sha256(uri).slice(0, 12)}` }
       if (source.type === 'cron') await createCronTrigger(app, { input: toCron(source, target), authorize }, within)
       else await createEventTrigger(app, { input: toEvent(source, { ...target, ...filters }), authorize }, within)

@@ -70,7 +70,7 @@ export function pipelineVersionRoutes(app: App): Route[] {
       replies: { 200: Pipeline },
       async handle({ params: { name, version }, headers, actor }) {
         const precondition = { ifMatch: headers['if-match'] }
-        const authorize = requireWrite(actor)
+        const authorize = requireWrite(app, actor)
         const pipeline = await restoreVersion(app, name, { version, precondition, authorize, by: nameOf(actor) })
         return ok({ ...pipeline, ...(await findProblems(app, pipeline)) }, { etag: etag(pipeline) })
       },

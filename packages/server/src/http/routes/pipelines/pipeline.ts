@@ -59,7 +59,7 @@ export function pipelineRoutes(app: App): Route[] {
       async handle({ query, body, actor, settle }) {
         const answer = (pipeline: Pipeline): Answer =>
           created(pipeline, { etag: etag(pipeline), location: `/v1/pipelines/${pipeline.id}` })
-        const creation = { input: body, authorize: requireWrite(actor), change: { by: nameOf(actor), ...query } }
+        const creation = { input: body, authorize: requireWrite(app, actor), change: { by: nameOf(actor), ...query } }
         return answer(await createPipeline(app, creation, (tx, pipeline) => settle(tx, answer(pipeline))))
       },
     }),
@@ -92,7 +92,7 @@ export function pipelineRoutes(app: App): Route[] {
           name: params.name,
           input: body,
           precondition,
-          authorize: requireWrite(actor),
+          authorize: requireWrite(app, actor),
           change: { by: nameOf(actor), ...query },
         })
         const shown = { ...pipeline, ...(await findProblems(app, pipeline)) }

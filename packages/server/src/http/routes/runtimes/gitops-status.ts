@@ -3,7 +3,8 @@ import { fault } from '@windlass/kit'
 import { ClusterReport, page, ReportedCluster, ReportedClusterQuery, RuntimeReport, RuntimeStatus } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../../app.ts'
-import { listShownClusters, listShownStatuses, showStatus } from '../../../gitops/status/show-status.ts'
+import { listClusterPage } from '../../../gitops/status/show-clusters.ts'
+import { listShownStatuses, showStatus } from '../../../gitops/status/show-status.ts'
 import { takeClusterReport, takeRuntimeReport } from '../../../gitops/status/take-report.ts'
 import type { Actor } from '../../../identity/actor.ts'
 import { done, ok, route, type Route } from '../../route.ts'
@@ -52,7 +53,7 @@ export function gitopsStatusRoutes(app: App): Route[] {
       scope: 'gitops:read',
       query: ReportedClusterQuery,
       replies: { 200: page(ReportedCluster) },
-      handle: async ({ query }) => ok({ items: await listShownClusters(app, query.runtime) }),
+      handle: async ({ query }) => ok(await listClusterPage(app, query)),
     }),
     route('PUT', '/v1/gitops-clusters', {
       summary: 'Report a chunk of the clusters that Argo CD knows, with a token of the runtime; its app-proxy calls this',

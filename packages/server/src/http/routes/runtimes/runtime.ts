@@ -17,6 +17,7 @@ import { readSpec } from '../../../builds/schedule/limits.ts'
 import { withHealth } from '../../../health/read-health.ts'
 import { isAllowed, nameOf } from '../../../identity/actor.ts'
 import { hideMergedFields } from '../../../runtimes/operator-fields.ts'
+import { readRuntimeAccess, requireRuntime } from '../../../runtimes/access.ts'
 import { etag, makeDefault, putRuntime, removeRuntime } from '../../../runtimes/runtimes.ts'
 import { listShownRuntimes } from '../../../runtimes/show-runtimes.ts'
 import { diffVersions, listVersions, showVersion } from '../../../runtimes/versions.ts'
@@ -31,7 +32,10 @@ export function runtimeRoutes(app: App): Route[] {
       allow: 'see-runners',
       scope: 'runtime:read',
       replies: { 200: page(Runtime) },
-      handle: async () => ok({ items: await withHealth(app, await listShownRuntimes(app)) }),
+      async handle({ actor }) {
+        const access = await readRuntimeAccess(app, app.store.query, actor)
+        return ok({ items: await withHealth(app, await listShownRuntimes(app, access)) })
+      },
     }),
     route('POST', '/v1/runtimes', {
       summary: 'Create a runtime environment',
@@ -60,6 +64,7 @@ function oneRuntimeRoutes(app: App): Route[] {
       query: RuntimeQuery,
       replies: { 200: Runtime },
       async handle({ params, query, actor }) {
+        await requireRuntime(app, actor, params.name)
         const runtime = await showVersion(app, params.name, query)
         const isHidden = query.merged === true && !isAllowed(actor, 'manage-runners')
         const [shown] = await withHealth(app, [isHidden ? hideMergedFields(runtime) : runtime])
@@ -118,7 +123,10 @@ function versionRoutes(app: App): Route[] {
       scope: 'runtime:read',
       params: ByName,
       replies: { 200: page(RuntimeVersion) },
-      handle: async ({ params }) => ok({ items: await listVersions(app, params.name) }),
+      async handle({ params, actor }) {
+        await requireRuntime(app, actor, params.name)
+        return ok({ items: await listVersions(app, params.name) })
+      },
     }),
     route('GET', '/v1/runtimes/{name}/diff', {
       summary: 'Compare two versions of a runtime environment',
@@ -127,8 +135,11 @@ function versionRoutes(app: App): Route[] {
       params: ByName,
       query: RuntimeDiffQuery,
       replies: { 200: RuntimeDiff },
-      handle: async ({ params, query, actor }) =>
-        ok(await diffVersions(app, params.name, { ...query, hidesOperatorFields: !isAllowed(actor, 'manage-runners') })),
+      async handle({ params, query, actor }) {
+        await requireRuntime(app, actor, params.name)
+        const hidesOperatorFields = !isAllowed(actor, 'manage-runners')
+        return ok(await diffVersions(app, params.name, { ...query, hidesOperatorFields }))
+      },
     }),
     route('GET', '/v1/runtimes/{name}/images', {
       summary: 'List the images that a runtime environment uses for builds',
@@ -136,7 +147,8 @@ function versionRoutes(app: App): Route[] {
       scope: 'runtime:read',
       params: ByName,
       replies: { 200: RuntimeImages },
-      async handle({ params }) {
+      async handle({ params, actor }) {
+        await requireRuntime(app, actor, params.name)
         const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime "${params.name}"`)
         return ok({ items: imagesOf(readSpec(row)) })
       },

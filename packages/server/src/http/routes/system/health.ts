@@ -4,6 +4,7 @@ import type { App } from '../../../app.ts'
 import { requireFound } from '../../../builds/lifecycle/require-found.ts'
 import { readRuntimeHealth, readServerHealth } from '../../../health/read-health.ts'
 import { readSystemState } from '../../../health/system-state.ts'
+import { readRuntimeAccess, requireRuntime } from '../../../runtimes/access.ts'
 import { readActivity } from '../../../runtimes/activity.ts'
 import { listShownRuntimes, showRuntime } from '../../../runtimes/show-runtimes.ts'
 import { findRuntime } from '../../../store/runtimes/runtimes.ts'
@@ -17,7 +18,10 @@ export function systemHealthRoutes(app: App): Route[] {
       allow: 'see-runners',
       scope: 'runtime:read',
       replies: { 200: ServerHealth },
-      handle: async () => ok(await readServerHealth(app, await listShownRuntimes(app))),
+      async handle({ actor }) {
+        const access = await readRuntimeAccess(app, app.store.query, actor)
+        return ok(await readServerHealth(app, await listShownRuntimes(app, access)))
+      },
     }),
     route('GET', '/v1/system', {
       summary: 'Show the state of the server: replicas, versions, sizes, retention, load and a forecast of the disk',
@@ -32,7 +36,10 @@ export function systemHealthRoutes(app: App): Route[] {
       scope: 'build:read',
       params: ByName,
       replies: { 200: RuntimeActivity },
-      handle: async ({ params }) => ok(await readActivity(app, params.name)),
+      async handle({ params, actor }) {
+        await requireRuntime(app, actor, params.name)
+        return ok(await readActivity(app, params.name))
+      },
     }),
     route('GET', '/v1/health/runtimes/{name}', {
       summary: 'Show the health of a runtime environment in a sentence, with findings and hints',
@@ -40,7 +47,8 @@ export function systemHealthRoutes(app: App): Route[] {
       scope: 'runtime:read',
       params: ByName,
       replies: { 200: Health },
-      async handle({ params }) {
+      async handle({ params, actor }) {
+        await requireRuntime(app, actor, params.name)
         const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime "${params.name}"`)
         const [health] = await readRuntimeHealth(app, [await showRuntime(app, row)])
         return ok(health)

@@ -39,7 +39,7 @@ export function cronTriggerRoutes(app: App): Route[] {
       replies: { 201: PipelineCronTrigger },
       async handle({ body, actor, settle }) {
         const answer = (trigger: PipelineCronTrigger): Answer => created(trigger, { location: `/v1/cron-triggers/${trigger.id}` })
-        const write = { input: body, authorize: requireWrite(actor) }
+        const write = { input: body, authorize: requireWrite(app, actor) }
         return answer(await createCronTrigger(app, write, (tx, trigger) => settle(tx, answer(trigger))))
       },
     }),
@@ -61,7 +61,7 @@ export function cronTriggerRoutes(app: App): Route[] {
       body: CronTriggerInput,
       replies: { 200: PipelineCronTrigger },
       handle: async ({ params, body, actor }) =>
-        ok(await putCronTrigger(app, params.name, { input: body, authorize: requireWrite(actor) })),
+        ok(await putCronTrigger(app, params.name, { input: body, authorize: requireWrite(app, actor) })),
     }),
     route('DELETE', '/v1/cron-triggers/{name}', {
       summary: 'Delete a cron trigger; those of a document can only be deleted there',

@@ -40,7 +40,7 @@ export function eventTriggerRoutes(app: App): Route[] {
       async handle({ body, actor, settle }) {
         const answer = (trigger: PipelineEventTrigger): Answer =>
           created(trigger, { location: `/v1/event-triggers/${trigger.id}` })
-        const write = { input: body, authorize: requireWrite(actor) }
+        const write = { input: body, authorize: requireWrite(app, actor) }
         return answer(await createEventTrigger(app, write, (tx, trigger) => settle(tx, answer(trigger))))
       },
     }),
@@ -62,7 +62,7 @@ export function eventTriggerRoutes(app: App): Route[] {
       body: EventTriggerInput,
       replies: { 200: PipelineEventTrigger },
       handle: async ({ params, body, actor }) =>
-        ok(await putEventTrigger(app, params.name, { input: body, authorize: requireWrite(actor) })),
+        ok(await putEventTrigger(app, params.name, { input: body, authorize: requireWrite(app, actor) })),
     }),
     route('DELETE', '/v1/event-triggers/{name}', {
       summary: 'Delete an event trigger; those of a document can only be deleted there',

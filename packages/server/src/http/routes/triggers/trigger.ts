@@ -37,7 +37,9 @@ export function triggerRoutes(app: App): Route[] {
       async handle({ body, actor, settle }) {
         const answer = (trigger: PipelineTrigger): Answer => created(trigger, { location: `/v1/triggers/${trigger.id}` })
         return answer(
-          await createTrigger(app, { input: body, authorize: requireWrite(actor) }, (tx, trigger) => settle(tx, answer(trigger))),
+          await createTrigger(app, { input: body, authorize: requireWrite(app, actor) }, (tx, trigger) =>
+            settle(tx, answer(trigger)),
+          ),
         )
       },
     }),
@@ -69,7 +71,7 @@ export function triggerRoutes(app: App): Route[] {
       body: TriggerInput,
       replies: { 200: PipelineTrigger },
       handle: async ({ params, body, actor }) =>
-        ok(await putTrigger(app, params.name, { input: body, authorize: requireWrite(actor) })),
+        ok(await putTrigger(app, params.name, { input: body, authorize: requireWrite(app, actor) })),
     }),
     route('DELETE', '/v1/triggers/{name}', {
       summary: 'Delete a trigger; those of a document can only be deleted there',
