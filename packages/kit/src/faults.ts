@@ -207,11 +207,7 @@ export const faults = {
     hint: 'Stop this attempt. The server accepts nothing more from it.',
     ends: ['attempt', 'claim'],
   },
-  'disk-in-use': {
-    status: 409,
-    text: 'A build uses the disk.',
-    hint: 'Wait for the end of the build, or terminate it.',
-  },
+  'disk-in-use': { status: 409, text: 'A build uses the disk.', hint: 'Wait for the end of the build, or terminate it.' },
   'context-not-checkable': {
     status: 422,
     text: 'The context leads to nothing outside that could be checked.',
