@@ -217,6 +217,43 @@ test('a pull request builds, and a comment of the owner builds it again (P143)',
   expect(build).toMatchObject({ status: 'success', revision: commit, trigger: { name: 'comment' } })
 })
 
+test('the commit of an image and its pull request are read from the forge, and stand at the image', async () => {
+  const opened = z.array(z.object({ number: z.int() })).parse(await ann.api('GET', '/repos/ann/app/pulls?state=open'))
+  const number = opened[0]?.number ?? 0
+  // The forge checks first whether it can merge.
+  const merge = () => ann.api('POST', `/repos/ann/app/pulls/${number}/merge`, { Do: 'merge' }).then(() => 'merged', String)
+  await expect.poll(merge).toBe('merged')
+  const digest = `sha256:${'a'.repeat(64)}`
+  const tokenFile = await sandbox.file('git-token', ann.token)
+  const place = [
+    '--provider',
+    'gitea',
+    '--url',
+    forge.url,
+    '--git-token-file',
+    tokenFile,
+    '--git-repo',
+    `${forge.url}/ann/app.git`,
+  ]
+  const read = (branch: string) =>
+    sandbox.call(['gitops', 'images', 'git-info', `registry.test/app@${digest}`, ...place, '--git-branch', branch], {
+      env: { WINDLASS_URL: up.url, WINDLASS_API_KEY: up.adminKey },
+    })
+  expect(await read('nowhere')).toMatchObject({ code: 3, stderr: expect.stringContaining('"nowhere"') })
+  expect(await read('main')).toMatchObject({ code: 0 })
+  const { items } = await client.imageReports.list({ query: { image: 'registry.test/app' } })
+  expect(items).toEqual([
+    expect.objectContaining({
+      git: expect.objectContaining({
+        branch: 'main',
+        commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+        message: expect.stringContaining('feature'),
+        pull: expect.objectContaining({ number, title: 'A feature', state: 'merged' }),
+      }),
+    }),
+  ])
+})
+
 test('a pull request from a fork of a stranger waits until a user approves its commit (P146)', async () => {
   const bob = await forge.addUser('bob')
   await bob.api('POST', '/repos/ann/app/forks', {})

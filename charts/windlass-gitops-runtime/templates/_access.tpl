@@ -51,11 +51,11 @@
 {{- end -}}
 {{- if and (eq $access "url") (not $runtime.ingressUrl) }}{{ fail "the runtime is not reachable: enable tunnel-client, global.runtime.ingress or global.runtime.httpRoute, or set global.runtime.ingressUrl" }}{{ end -}}
 {{- if and $runtime.codefreshHosted .Values.networkPolicy.enabled (not .Values.hosted.allowedNetworks) }}{{ fail "hosted.allowedNetworks is required with global.runtime.codefreshHosted: the network of the API server, see `kubectl --namespace default get endpointslices`, and those of the server, forges and managed clusters that are private" }}{{ end -}}
-{{- if (index .Values "app-proxy" "image-enrichment").enabled }}{{ fail "app-proxy.image-enrichment.enabled is true, but image enrichment needs Argo Workflows, which this chart does not install" }}{{ end -}}
 {{- with include "gitops.logArchive" . }}
 {{- $archive := fromJson . }}
 {{- if not (and $archive.accessKey $archive.secretKey) }}{{ fail "codefreshWorkflowLogStoreCM.accessKeySecretKeyRef and codefreshWorkflowLogStoreCM.secretKeySecretKeyRef are required with codefreshWorkflowLogStoreCM.endpoint: the keys of the bucket" }}{{ end -}}
 {{- end -}}
+{{- if and (index .Values "app-proxy" "image-enrichment").enabled (not (index .Values "app-proxy" "workflows").enabled) }}{{ fail "app-proxy.image-enrichment.enabled needs app-proxy.workflows.enabled, and Argo Workflows in the namespace, which this chart does not install" }}{{ end -}}
 {{- with dig "argo-cd" "server" "auth" "type" "" (default dict $global.integrations) }}
 {{- if not (has . (list "password" "token")) }}{{ fail (printf "global.integrations.argo-cd.server.auth.type is %q, but must be password or token" .) }}{{ end -}}
 {{- end -}}

@@ -18,7 +18,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- define "gitops.image" -}}
 {{- $default := .root.Values.image -}}
 {{- $given := default dict .image -}}
-{{- $isForeign := regexMatch "(^|/)(codefresh/|nginx-unprivileged)" (default "" $given.repository) -}}
+{{- $isForeign := regexMatch "(^|/)(codefresh/|codefreshplugins/|nginx-unprivileged)" (default "" $given.repository) -}}
 {{- $one := ternary dict $given $isForeign -}}
 {{- $registry := default (default $default.registry $one.registry) .root.Values.global.imageRegistry -}}
 {{- $digest := default (ternary $default.digest "" (and (not $one.tag) (not $one.repository))) $one.digest -}}

@@ -1,10 +1,18 @@
 /** Git sources in the shared configuration repository: changes, refusals, files of people, and commits that meet others. */
+import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { nodeTransport, proxyFrom } from '@windlass/kit'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
 import type { Answer } from '../../../packages/app-proxy/test/support/scene.ts'
 import { NAMESPACE } from '../../../packages/app-proxy/test/support/kube-api.ts'
 import { callWindlass } from '../../../packages/cli/test/windlass.ts'
+import { selfSigned } from '../../support/self-signed.ts'
 import { passedBy, startEventSource, type Event } from './event-source.ts'
 import { openGitopsScene, type GitopsScene } from './gitops-scene.ts'
 import { callSdk } from './go-sdk.ts'
@@ -478,6 +486,90 @@ test('Git sources that are created at once are all there (O035)', async () => {
   expect((await at.call('GET', '/git-sources')).body.items).toEqual(
     expect.arrayContaining(names.map((name) => expect.objectContaining({ name }))),
   )
+})
+
+const Sealed = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+  spec: z.looseObject({
+    encryptedData: z.record(z.string(), z.string()),
+    template: z.looseObject({ type: z.string() }),
+  }),
+})
+
+test('the logins of a registry and of Jira are committed as sealed Secrets, which only the key of the controller opens (O082)', async () => {
+  const { cert, key } = await selfSigned('127.0.0.1', ['-newkey', 'rsa:2048'])
+  let certificate = cert
+  // The controller, as far as it has a certificate for everyone.
+  const controller = createServer((request, response) => {
+    response.writeHead(request.url === '/v1/cert.pem' ? 200 : 404).end(certificate)
+  })
+  await once(controller.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void controller.close())
+  const address = controller.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const folder = await mkdtemp(join(tmpdir(), 'windlass-sealed-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, 'p:w "1"\n')
+  const registry = `--domain registry.test:5000 --username ci --token-file ${passwordFile}`
+  expect(await at.windlass(`gitops service add-registry prod ${registry}`)).toMatchObject({
+    stderr: expect.stringContaining('sealedSecretsUrl'),
+  })
+  const sealing = { url: `http://127.0.0.1:${port}`, transport: nodeTransport({ proxy: proxyFrom({}) }) }
+  await at.scene.restart({ sealing })
+  onTestFinished(() => at.scene.restart())
+  expect(await at.windlass(`gitops service add-registry prod ${registry}`, at.keys.ben)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('manage-gitops'),
+  })
+  expect(await at.windlass(`gitops service add-registry prod ${registry}`)).toMatchObject({
+    code: 0,
+    stdout: 'registry/default sealed\n',
+  })
+  expect(await at.inClone('gitops', 'log', '--format=%an: %s', '-1')).toBe(
+    'ann: Add the registry integration default of the GitOps runtime prod\n',
+  )
+  const jira = `--url https://jira.test --username ci@test --token-file ${passwordFile} --message Jira`
+  expect((await at.windlass(`gitops service add-jira prod acme ${jira}`)).stdout).toBe('jira/acme sealed\n')
+  const files = ['registry-default', 'jira-acme'].map((name) => `resources/runtimes/prod/integrations/${name}.yaml`)
+  const texts = await Promise.all(files.map((file) => at.read(file)))
+  expect(texts.join('\n')).not.toMatch(/p:w|ci@test/)
+  const [ofRegistry, ofJira] = texts.map((text) => Sealed.parse(parse(text)))
+  expect(ofRegistry).toMatchObject({
+    apiVersion: 'bitnami.com/v1alpha1',
+    kind: 'SealedSecret',
+    metadata: { name: 'registry-integration-default', namespace: NAMESPACE },
+    spec: { template: { type: 'kubernetes.io/dockerconfigjson' } },
+  })
+  const place = `${NAMESPACE}/registry-integration-default`
+  const values = ofJira?.spec.encryptedData ?? {}
+  const config = ofRegistry?.spec.encryptedData['.dockerconfigjson'] ?? ''
+  const opened = await callSdk('http://127.0.0.1:1', '', [
+    ['unseal', key, place, config],
+    // A value opens for its own Secret only.
+    ['unseal', key, `${NAMESPACE}/other`, config],
+    ...['url', 'username', 'token'].map((name) => ['unseal', key, `${NAMESPACE}/jira-integration-acme`, values[name] ?? '']),
+  ])
+  const login = { username: 'ci', password: 'p:w "1"', auth: btoa('ci:p:w "1"') }
+  expect(JSON.parse(String(opened[0]?.result))).toEqual({ auths: { 'registry.test:5000': login } })
+  expect(opened[1]?.error).toContain('no key could decrypt')
+  expect(opened.slice(2).map(({ result }) => result)).toEqual(['https://jira.test', 'ci@test', 'p:w "1"'])
+
+  const listed = await at.windlass('gitops service list prod', at.keys.vic)
+  expect(listed.stdout).toBe(
+    'TYPE      NAME     PLACE               SECRET\njira      acme     https://jira.test   jira-integration-acme\nregistry  default  registry.test:5000  registry-integration-default\n',
+  )
+  // Git sources are apart from them.
+  expect((await at.windlass('gitops git-source list prod -o json')).stdout).not.toContain('integration')
+  certificate = 'no certificate'
+  expect(await at.windlass(`gitops service add-registry prod ${registry}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no certificate with an RSA key'),
+  })
+  expect((await at.windlass('gitops service remove prod jira acme')).stdout).toBe('jira/acme removed\n')
+  expect(await at.filesOf('gitops')).not.toContain(files[1])
+  expect(await at.windlass('gitops service remove prod jira acme')).toMatchObject({ code: 3 })
+  expect(at.scene.lines.join('\n')).not.toContain('p:w')
 })
 
 test('the public Go SDK creates, shows and deletes a runtime, and changes Git integrations and Git sources (O086)', async () => {

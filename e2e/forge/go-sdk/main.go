@@ -1,15 +1,23 @@
 // Calls a server and the app-proxy of a GitOps runtime with the public Go SDK, as its users do.
 //
 // It reads a JSON list of calls from standard input, each a list of a name and texts, and prints a list of
-// {"result", "error"}. CF_URL and CF_TOKEN are the server and the key.
+// {"result", "error"}. CF_URL and CF_TOKEN are the server and the key. The call `unseal` asks no server: it opens a value
+// as the controller of Sealed Secrets does, with its code.
 package main
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 
+	"github.com/bitnami-labs/sealed-secrets/pkg/crypto"
 	"github.com/codefresh-io/go-sdk/pkg/appproxy"
 	"github.com/codefresh-io/go-sdk/pkg/codefresh"
 	apmodel "github.com/codefresh-io/go-sdk/pkg/model/app-proxy"
@@ -152,9 +160,32 @@ var calls = map[string]do{
 	"removeCluster": atProxy(func(ctx context.Context, proxy appproxy.AppProxyAPI, c call) (any, error) {
 		return nil, proxy.Cluster().Delete(ctx, c.text(1), c.text(0))
 	}),
+	"unseal": func(_ context.Context, c call) (any, error) { return unseal(c.text(0), c.text(1), c.text(2)) },
 	"removeFromIscRepo": atProxy(func(ctx context.Context, proxy appproxy.AppProxyAPI, _ call) (any, error) {
 		return proxy.ISC().RemoveRuntimeFromIscRepo(ctx)
 	}),
+}
+
+// unseal opens a value for a Secret, NAMESPACE/NAME, with a key in PEM (PKCS #8).
+func unseal(key, secret, value string) (string, error) {
+	block, _ := pem.Decode([]byte(key))
+	if block == nil {
+		return "", errors.New("the key is not PEM")
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return "", err
+	}
+	private, isRSA := parsed.(*rsa.PrivateKey)
+	if !isRSA {
+		return "", errors.New("the key is not one of RSA")
+	}
+	sealed, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return "", err
+	}
+	plain, err := crypto.HybridDecrypt(rand.Reader, map[string]*rsa.PrivateKey{"key": private}, sealed, []byte(secret))
+	return string(plain), err
 }
 
 func main() {

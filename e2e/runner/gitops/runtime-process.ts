@@ -47,11 +47,23 @@ export interface RuntimeOptions {
   readonly operatesWorkflows?: boolean
   /** A bucket with archived logs of workflows. */
   readonly logArchive?: { readonly url: string; readonly bucket: string }
+  /** Name of the WorkflowTemplate that reports images. */
+  readonly imageReportTemplate?: string
 }
 
 /** Starts the app-proxy of a runtime. At its end nothing of the runtime is left in the namespace. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { cluster, http, argo, name, namespace, isHosted = false, operatesWorkflows = false, logArchive } = options
+  const {
+    cluster,
+    http,
+    argo,
+    name,
+    namespace,
+    isHosted = false,
+    operatesWorkflows = false,
+    imageReportTemplate,
+    logArchive,
+  } = options
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'windlass-runtime-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -88,6 +100,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       isHosted,
       operatesWorkflows,
       logArchive: logArchive && { ...logArchive, region: 'us-east-1', prefix: name, accessKeyFile, secretKeyFile },
+      imageReports: imageReportTemplate === undefined ? undefined : { template: imageReportTemplate, heartbeatMs: 500 },
       proxy: proxyFrom({}),
       mayUseLoopback: true,
       workFolder: folder,

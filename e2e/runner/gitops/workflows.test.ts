@@ -3,6 +3,7 @@
  * cannot be built here. Pods and their logs are real.
  */
 import type { KubeObject } from '@windlass/kube'
+import { basicAuth } from '@windlass/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
@@ -10,7 +11,10 @@ import { addNamespace, startCluster, type Cluster } from '../../support/cluster.
 import { ensureImages } from '../../support/images.ts'
 import { createBucket } from '../../support/log-bucket.ts'
 import { startMoto, type Moto } from '../../support/moto.ts'
-import { startRuntime } from './runtime-process.ts'
+import { pushImage } from '../../support/pushed-image.ts'
+import { startRegistry } from '../../support/registry.ts'
+import { eventsOf, playTasks, renderImageTemplate, startJira } from './image-workflow.ts'
+import { startRuntime, TOKEN_SECRET } from './runtime-process.ts'
 import { reportRuntime } from './start-reporter.ts'
 import { serveWorkflows } from './workflow-crd.ts'
 
@@ -37,8 +41,8 @@ beforeAll(async () => {
   http = closing.use(await openHttpScene())
   moto = await starting
   bucket = await createBucket(moto.url)
-  const logArchive = { url: moto.url, bucket }
-  const runtime = closing.use(await startRuntime({ cluster, http, name: 'prod', namespace, operatesWorkflows: true, logArchive }))
+  const options = { cluster, http, name: 'prod', namespace, operatesWorkflows: true, imageReportTemplate: 'image-enrichment' }
+  const runtime = closing.use(await startRuntime({ ...options, logArchive: { url: moto.url, bucket } }))
   url = runtime.url
   closing.use(await reportRuntime({ http, kube: cluster.kube, token: runtime.token, namespace }))
   for (const [owner, role] of [
@@ -426,4 +430,91 @@ test('any workflow needs the right to manage the runtime, in its namespace only,
       "/namespaces/{namespace}/workflows done: workflow once-ID",
     ]
   `)
+})
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+test('the workflow of the chart reads an image and its issue in one report, and the job that waits for it is told (O083)', async () => {
+  const login = { user: 'mira', password: 'p:w' }
+  const jiraLogin = basicAuth('mira@example.com', 'jira-token')
+  await using registry = await startRegistry({ auth: login })
+  const fields = { summary: 'Mend the cart', status: { name: 'Done' }, assignee: { displayName: 'Mira' } }
+  await using jira = await startJira({ key: 'SHOP-12', fields }, jiraLogin)
+  const authorization = basicAuth(login.user, login.password)
+  const { digest } = await pushImage(registry, { name: 'acme/shop', tag: 'v1', authorization })
+  const template = await renderImageTemplate(namespace, {
+    global: {
+      codefresh: { url: http.server.url, accountId: http.server.app.accountId },
+      runtime: { name: 'prod', tokenSecret: TOKEN_SECRET },
+    },
+    'tunnel-client': { tunnelServer: { subdomainHost: 'tunnels.example.com' } },
+    'app-proxy': { workflows: { enabled: true }, 'image-enrichment': { enabled: true } },
+  })
+  const secret = (name: string, stringData: object): object => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace },
+    stringData,
+  })
+  const auths = { [registry.domain]: { auth: base64(`${login.user}:${login.password}`) } }
+  await cluster.apply(
+    template,
+    secret('registry-integration-acme', { '.dockerconfigjson': JSON.stringify({ auths }) }),
+    secret('jira-integration-default', { url: jira.url, username: 'mira@example.com', token: 'jira-token' }),
+  )
+  const variables = {
+    CF_IMAGE: `${registry.domain}/acme/shop:v1`,
+    CF_CONTAINER_REGISTRY_INTEGRATION: 'acme',
+    CF_WORKFLOW_NAME: 'shop #7',
+    CF_WORKFLOW_URL: 'https://ci.test/7',
+    CF_ENRICHERS: 'git, jira',
+    CF_GIT_REPO: 'acme/shop',
+    CF_GIT_BRANCH: 'main',
+    CF_GITHUB_TOKEN: 'ghp_secret',
+    CF_JIRA_MESSAGE: 'feature/shop-12-cart, shop-13',
+    CF_JIRA_PROJECT_PREFIX: 'SHOP',
+  }
+  const job = (given: object, key: string): Promise<Response> => {
+    const pairs = Object.entries(given).map(([name, value]) => `${name}=${value}`)
+    return fetch(`${url}/app-proxy/api/image-report`, { headers: { authorization: key, CF_DATA: base64(pairs.join('&')) } })
+  }
+  expect((await job(variables, keys.vera)).status).toBe(403)
+  expect((await job({ ...variables, CF_JIRA_INTEGRATION: '../runtime-token' }, keys.dan)).status).toBe(400)
+
+  const answer = await job(variables, keys.dan)
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+  if (answer.body === null) throw new Error('the answer has no body')
+  const said: (readonly [string, string])[] = []
+  for await (const event of eventsOf(answer.body)) {
+    said.push(event)
+    if (said.filter(([name]) => name === 'heartbeat').length !== 2 || event[0] !== 'heartbeat') continue
+    const name = /workflow (\S+) reads/.exec(said[0]?.[1] ?? '')?.[1] ?? ''
+    const workflow = await live(name)
+    // A login of the job is in no object of the cluster.
+    expect(JSON.stringify(workflow)).not.toContain('ghp_secret')
+    const outputs = await playTasks({
+      kube: cluster.kube,
+      namespace,
+      template,
+      workflow,
+      run: (words) => windlass(http, words, ''),
+    })
+    expect([...outputs.keys()]).toEqual(['report', 'git-info', 'jira-info'])
+    await control(name, { phase: 'Succeeded' })
+  }
+  expect(said.map(([name]) => name).filter((name) => name !== 'heartbeat')).toEqual(['info', 'warn', 'end'])
+  expect(said[1]).toEqual(['warn', expect.stringContaining('CF_GITHUB_TOKEN')])
+  expect(said.find(([name]) => name === 'heartbeat')?.[1]).toBe('500')
+  const { items } = await http.admin.imageReports.list()
+  expect(items).toEqual([
+    expect.objectContaining({
+      image: `${registry.domain}/acme/shop`,
+      digest,
+      tags: ['v1'],
+      runtime: 'prod',
+      workflow: { name: 'shop #7', url: 'https://ci.test/7' },
+      git: { repo: 'acme/shop', branch: 'main' },
+      issues: [{ key: 'SHOP-12', title: 'Mend the cart', status: 'Done', assignee: 'Mira', url: `${jira.url}/browse/SHOP-12` }],
+    }),
+  ])
 })

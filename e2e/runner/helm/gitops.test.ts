@@ -8,7 +8,14 @@ import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { ARGO_SERVER_LABELS } from '../../../packages/cli/src/gitops/argo-cd.ts'
 import { neededRights } from '../../../packages/cli/src/gitops/checks.ts'
-import { accessOf, domainOf, factValues, isHostedIn, operatesWorkflows } from '../../../packages/cli/src/gitops/values.ts'
+import {
+  accessOf,
+  domainOf,
+  factValues,
+  isHostedIn,
+  operatesWorkflows,
+  reportsImages,
+} from '../../../packages/cli/src/gitops/values.ts'
 import { VERSION } from '../../../packages/plan/src/version.ts'
 import { type Helm, openHelm, type Rendered } from '../../support/helm.ts'
 import { startRegistry } from '../../support/registry.ts'
@@ -235,6 +242,38 @@ test('app-proxy and reporter have the rights of their packages and no other pod 
   ).toContain('reserved for the token of the runtime')
 })
 
+test('the workflow that reports images has the limits of the values and the rights of its executor only', async () => {
+  const config = { concurrencyCmName: 'limits', concurrencyCmKey: 'images', concurrency: 0, ttlActiveInSeconds: 60 }
+  const given = { images: { gitEnrichment: { registry: 'quay.io', repository: 'codefreshplugins/git-info', tag: '1' } } }
+  const more = { 'app-proxy': { 'image-enrichment': { config: { ...config, ...given }, serviceAccount: { create: false } } } }
+  const [standard, changed] = await Promise.all([render('tunnel', REPORTING_IMAGES), render('tunnel', REPORTING_IMAGES, more)])
+  expect(one(standard, 'WorkflowTemplate')['spec']).toMatchObject({
+    serviceAccountName: 'codefresh-image-enrichment-sa',
+    activeDeadlineSeconds: 900,
+    ttlStrategy: { secondsAfterCompletion: 86_400 },
+    podGC: { strategy: 'OnWorkflowCompletion' },
+    synchronization: {
+      semaphores: [{ configMapKeyRef: { name: 'workflow-synchronization-semaphores', key: 'imageReportExecutor' } }],
+    },
+  })
+  expect(one(standard, 'ConfigMap', 'workflow-synchronization-semaphores')).toMatchObject({ data: { imageReportExecutor: '10' } })
+  expect(one(standard, 'Role', 'image-enrichment')['rules']).toEqual([
+    { apiGroups: ['argoproj.io'], resources: ['workflowtaskresults'], verbs: ['create', 'patch'] },
+  ])
+  expect(env(pod(standard, 'Deployment', 'cap-app-proxy'))).toMatchObject({
+    WINDLASS_APP_PROXY_IMAGE_REPORT_TEMPLATE: 'image-enrichment',
+    WINDLASS_APP_PROXY_IMAGE_REPORT_HEARTBEAT_SECONDS: '5',
+  })
+  expect(one(changed, 'WorkflowTemplate')['spec']).toMatchObject({
+    activeDeadlineSeconds: 60,
+    synchronization: { semaphores: [{ configMapKeyRef: { name: 'limits', key: 'images' } }] },
+  })
+  expect(kinds(changed)).not.toContain('ConfigMap/limits')
+  expect(kinds(changed)).not.toContain('ServiceAccount/codefresh-image-enrichment-sa')
+  // Images of the original have other programs.
+  for (const image of textsOf('image', one(changed, 'WorkflowTemplate'))) expect(image).toMatch(/^windlass\/windlass:/)
+})
+
 test('reporters divide the applications of their namespaces, and values of others have no effect, which the notes say', async () => {
   const reporting = {
     global: { 'event-reporters': { replicas: 3, pdb: { enabled: true } } },
@@ -356,7 +395,11 @@ test.each([
     },
     says: 'global.runtime.codefreshHosted limits the runtime to codefresh',
   },
-  { why: 'image enrichment', values: { 'app-proxy': { 'image-enrichment': { enabled: true } } }, says: 'needs Argo Workflows' },
+  {
+    why: 'image enrichment without workflows',
+    values: { 'app-proxy': { 'image-enrichment': { enabled: true } } },
+    says: 'image-enrichment.enabled needs app-proxy.workflows.enabled, and Argo Workflows',
+  },
   {
     why: 'archived logs without keys of the bucket',
     values: { 'app-proxy': { workflows: { enabled: true } }, codefreshWorkflowLogStoreCM: { endpoint: 'minio:9000' } },
@@ -489,36 +532,40 @@ const Rules = z.array(
   z.looseObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
 )
 
-test.each(['tunnel', 'ingress', 'hosted'] as const)(
-  'the command checks the permissions of all objects of %s.yaml before an installation',
-  async (name) => {
-    const values = valuesOf(name)
-    const rights = neededRights('codefresh', {
-      ...accessOf(values),
-      isHosted: isHostedIn(values),
-      operatesWorkflows: operatesWorkflows(values),
-    })
-    const isChecked = (verb: string, group: string, resource: string): boolean =>
-      rights.some(
-        (right) =>
-          right.verb === verb &&
-          right.group === group &&
-          [right.resource, right.subresource].filter(Boolean).join('/') === resource,
-      )
-    // Hooks and disruption budgets are parts of an installation with Helm alone.
-    const objects = (await render(name)).filter(
-      (object) => object.kind !== 'PodDisruptionBudget' && annotationsOf(object)['helm.sh/hook'] === undefined,
+const REPORTING_IMAGES = { 'app-proxy': { workflows: { enabled: true }, 'image-enrichment': { enabled: true } } }
+
+test.each([
+  { name: 'tunnel', more: {} },
+  { name: 'ingress', more: REPORTING_IMAGES },
+  { name: 'hosted', more: {} },
+] as const)('the command checks the permissions of all objects of $name.yaml before an installation', async ({ name, more }) => {
+  const values = { ...valuesOf(name), ...more }
+  const rights = neededRights('codefresh', {
+    ...accessOf(values),
+    isHosted: isHostedIn(values),
+    operatesWorkflows: operatesWorkflows(values),
+    reportsImages: reportsImages(values),
+  })
+  const isChecked = (verb: string, group: string, resource: string): boolean =>
+    rights.some(
+      (right) =>
+        right.verb === verb &&
+        right.group === group &&
+        [right.resource, right.subresource].filter(Boolean).join('/') === resource,
     )
-    for (const { apiVersion, kind, rules } of objects) {
-      const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
-      const plural = kind.endsWith('y')
-        ? `${kind.toLowerCase().slice(0, -1)}ies`
-        : `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`
-      expect([plural, isChecked('create', group, plural)]).toEqual([plural, true])
-      for (const rule of kind === 'Role' ? Rules.parse(rules) : [])
-        for (const resource of rule.resources)
-          for (const verb of rule.verbs)
-            expect([resource, verb, isChecked(verb, rule.apiGroups[0] ?? '', resource)]).toEqual([resource, verb, true])
-    }
-  },
-)
+  // Hooks and disruption budgets are parts of an installation with Helm alone.
+  const objects = (await render(name, more)).filter(
+    (object) => object.kind !== 'PodDisruptionBudget' && annotationsOf(object)['helm.sh/hook'] === undefined,
+  )
+  for (const { apiVersion, kind, rules } of objects) {
+    const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+    const plural = kind.endsWith('y')
+      ? `${kind.toLowerCase().slice(0, -1)}ies`
+      : `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`
+    expect([plural, isChecked('create', group, plural)]).toEqual([plural, true])
+    for (const rule of kind === 'Role' ? Rules.parse(rules) : [])
+      for (const resource of rule.resources)
+        for (const verb of rule.verbs)
+          expect([resource, verb, isChecked(verb, rule.apiGroups[0] ?? '', resource)]).toEqual([resource, verb, true])
+  }
+})

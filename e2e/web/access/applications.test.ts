@@ -128,6 +128,14 @@ test('the list changes live and is filtered by health, sync, project, runtime an
 test('an application shows why it is not healthy, its last sync, its source and its resources, and changes live (W100)', async () => {
   await using opened = await web.open()
   const { page, seen } = opened
+  await web.server.admin.imageReports.report({
+    image: 'registry.test/shop',
+    digest: `sha256:${'a'.repeat(64)}`,
+    tags: ['1'],
+    workflow: { name: 'shop #3', url: 'https://ci.test/3' },
+    git: { commit: '89abcdef0123456789abcdef0123456789abcdef', message: 'Mend the cart', url: 'https://git.test/commit' },
+    issues: [{ key: 'SHOP-12' }],
+  })
   await page.goto('/delivery/apps?sort=health')
   await page.getByRole('region', { name: 'Applications' }).getByRole('link', { name: 'shop', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'Applications / shop' }).waitFor()
@@ -146,7 +154,10 @@ test('an application shows why it is not healthy, its last sync, its source and 
   expect(await resources.count()).toBe(3)
   await resources.nth(1).getByText('Deployment', { exact: true }).waitFor()
   await resources.nth(2).getByText('Service', { exact: true }).waitFor()
-  await main.getByText('registry.test/shop:1').waitFor()
+  const image = main.getByRole('list', { name: 'Images' }).getByRole('listitem')
+  await image.getByText('commit 89abcdef Mend the cart, SHOP-12, shop #3').waitFor()
+  expect(await image.getByRole('link', { name: '89abcdef' }).getAttribute('href')).toBe('https://git.test/commit')
+  expect(await image.getByRole('code').textContent()).toBe('registry.test/shop:1')
   await main.getByText('windlass describe application prod/argocd/shop').waitFor()
   await live(page)
   await send(argoApplication('shop', { version: 3 }))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLog, systemClock } from '@windlass/kit'
 import { afterAll, expect, test } from 'vitest'
-import type { AppProxyOptions } from './app-proxy.ts'
+import type { AppProxyOptions } from './options.ts'
 import { readAppProxyConfig, toAppProxyOptions } from './config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'windlass-config-'))

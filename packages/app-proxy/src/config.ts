@@ -131,6 +131,21 @@ export const AppProxyConfig = z.object({
     .string()
     .optional()
     .describe('File with the secret key of the bucket. It is read for each call. Required with WORKFLOW_LOGS_URL.'),
+  IMAGE_REPORT_TEMPLATE: z
+    .string()
+    .max(63)
+    .optional()
+    .describe('Name of the WorkflowTemplate that reports images for CI jobs. Needs WORKFLOWS. Default: none.'),
+  IMAGE_REPORT_HEARTBEAT_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(300)
+    .default(5)
+    .describe('Time between two signs of life for a CI job that waits for its report.'),
+  SEALED_SECRETS_URL: HttpUrl.optional().describe(
+    'Base URL of the controller of Sealed Secrets in the cluster of the runtime. Without it, logins of registries and Jira cannot be kept in Git.',
+  ),
   FORGE_CA_PATH: z
     .string()
     .optional()
@@ -188,6 +203,11 @@ export async function toAppProxyOptions(
     argo: toArgo(config),
     operatesWorkflows: config.WORKFLOWS,
     logArchive: toLogArchive(config),
+    sealing: toSealing(config),
+    imageReports:
+      config.IMAGE_REPORT_TEMPLATE === undefined
+        ? undefined
+        : { template: config.IMAGE_REPORT_TEMPLATE, heartbeatMs: config.IMAGE_REPORT_HEARTBEAT_SECONDS * 1_000 },
     forgeCaFile: config.FORGE_CA_PATH,
     proxy,
     // Without a kubeconfig this is a pod.
@@ -230,4 +250,9 @@ function toLogArchive({
         'WINDLASS_APP_PROXY_WORKFLOW_LOGS_BUCKET, WINDLASS_APP_PROXY_WORKFLOW_LOGS_ACCESS_KEY_PATH and WINDLASS_APP_PROXY_WORKFLOW_LOGS_SECRET_KEY_PATH are required with WINDLASS_APP_PROXY_WORKFLOW_LOGS_URL.',
     })
   return { url, bucket, region, prefix, accessKeyFile, secretKeyFile }
+}
+
+/** The controller is a Service of the cluster, so no proxy leads to it. */
+function toSealing({ SEALED_SECRETS_URL: url }: AppProxyConfig): AppProxyOptions['sealing'] {
+  return url === undefined ? undefined : { url, transport: nodeTransport({ proxy: proxyFrom({}), connectMs: 5_000 }) }
 }

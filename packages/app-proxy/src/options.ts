@@ -2,6 +2,8 @@
 import type { Clock, Logger, ProxySettings, ResolveName } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { ClientOptions } from '@windlass/protocol'
+import type { ImageReports } from './http/image-report-route.ts'
+import type { SealingServer } from './sealed/certificate.ts'
 import type { ReportTimes } from './status/report-runtime.ts'
 import type { LogArchiveOptions } from './workflows/archive.ts'
 
@@ -40,6 +42,10 @@ export interface AppProxyOptions {
   readonly operatesWorkflows?: boolean | undefined
   /** Where Argo Workflows archives the logs of pods. Without it, logs of deleted pods are gone. */
   readonly logArchive?: Omit<LogArchiveOptions, 'proxy'> | undefined
+  /** The controller of Sealed Secrets. Without it, logins of registries and Jira cannot be kept in Git. */
+  readonly sealing?: SealingServer | undefined
+  /** The workflow that reports images. Default: none. */
+  readonly imageReports?: ImageReports | undefined
   /** PEM file with the certificate authorities of forges. */
   readonly forgeCaFile?: string | undefined
   readonly proxy: ProxySettings

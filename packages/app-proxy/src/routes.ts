@@ -16,8 +16,10 @@ import { commitRoutes, type CommitParts } from './http/commit-routes.ts'
 import { deliveryRoutes } from './http/delivery-routes.ts'
 import { gitopsRoutes } from './http/gitops-routes.ts'
 import { hookRoutes } from './http/hook-routes.ts'
+import { imageReportRoute } from './http/image-report-route.ts'
 import { integrationRoutes, requireIntegration, type IntegrationParts } from './http/integration-routes.ts'
 import { route, type Route } from './http/route.ts'
+import { serviceRoutes } from './http/service-routes.ts'
 import { openSlots, type Slots } from './http/slots.ts'
 import { workflowRoutes } from './http/workflow-routes.ts'
 import type { AppProxyOptions } from './options.ts'
@@ -72,7 +74,7 @@ export function openRoutes(options: AppProxyOptions, parts: RouteParts): Route[]
 
 /** Returns the routes of Argo CD, of workflows and of the shared configuration repository. `slots`: for commits. */
 function routesOfGitops(options: AppProxyOptions, parts: RouteParts, slots: Slots): Route[] {
-  const { kube, namespace, runtime, clock, proxy } = options
+  const { kube, namespace, runtime, clock, proxy, sealing } = options
   const { applications } = parts
   const archive = options.logArchive && openLogArchive({ ...options.logArchive, proxy })
   const isHosted = options.isHosted === true
@@ -83,17 +85,19 @@ function routesOfGitops(options: AppProxyOptions, parts: RouteParts, slots: Slot
     argo: ofArgo.argo,
     place: { runtime, namespace, isHosted },
     isNamespaced: isHosted || options.isNamespaced === true,
+    sealing,
+    clock,
   })
+  const workflows = options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock, archive }) : undefined
+  const ofWorkflows = workflowRoutes({ workflows, namespace, slots: openSlots(WORKFLOW_CHANGES) })
   return [
     ...gitopsRoutes({ ...gitops, slots }),
     ...applicationRoutes({ applications, ...ofArgo, namespace }),
     ...applicationFileRoutes({ ...gitops, slots }),
     ...deliveryRoutes({ ...gitops, slots }),
-    ...workflowRoutes({
-      workflows: options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock, archive }) : undefined,
-      namespace,
-      slots: openSlots(WORKFLOW_CHANGES),
-    }),
+    ...serviceRoutes({ ...gitops, slots }),
+    ...ofWorkflows,
+    imageReportRoute({ reports: options.imageReports, workflows, routes: ofWorkflows, clock }),
   ]
 }
 

@@ -21,6 +21,8 @@ import { gitopsIntegrationCommands } from './commands/gitops-integrations/comman
 import { gitopsPipelineCommands } from './commands/gitops-pipelines/command.ts'
 import { gitopsRepositoryCommands } from './commands/gitops-repository/command.ts'
 import { gitopsRuntimeCommands } from './commands/gitops-runtime/command.ts'
+import { gitopsImageCommands } from './commands/gitops-images/command.ts'
+import { gitopsServiceCommands } from './commands/gitops-services/command.ts'
 import { gitopsWorkflowCommands } from './commands/gitops-workflows/command.ts'
 import { releaseCommands } from './commands/releases/command.ts'
 import { healthCommands } from './commands/health/command.ts'
@@ -87,9 +89,11 @@ export const commands: readonly Command[] = [
   ...gitlabCommands,
   ...gitopsCommands,
   ...gitopsIntegrationCommands,
+  ...gitopsServiceCommands,
   ...gitopsRepositoryCommands,
   ...gitopsApplicationCommands,
   ...gitopsWorkflowCommands,
+  ...gitopsImageCommands,
   ...gitopsPipelineCommands,
   ...applicationCommands,
   ...gitopsRuntimeCommands,
@@ -128,8 +132,10 @@ export const groups: Readonly<Record<string, string>> = {
   'gitops cluster': 'Manage the clusters that a GitOps runtime deploys to',
   'gitops config': 'Manage the shared configuration repository',
   'gitops git-source': 'Manage the repositories that a GitOps runtime applies',
+  'gitops images': 'Report images, and show their commits and issues',
   'gitops pipelines': 'Manage the delivery pipelines of a GitOps runtime',
   'gitops release': 'Manage releases of products',
+  'gitops service': 'Manage the logins of registries and Jira of a GitOps runtime',
   'gitops tokens': 'Manage the tokens of GitOps runtimes',
   'gitops workflow': 'Operate workflows of Argo Workflows in a GitOps runtime',
   import: 'Load resources that others have written',

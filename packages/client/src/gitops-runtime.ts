@@ -22,6 +22,7 @@ import {
   GitTokenInput,
   Id,
   IntegrationName,
+  JiraIntegrationInput,
   ListedGitSource,
   ContainerLog,
   ContainerLogQuery,
@@ -35,6 +36,7 @@ import {
   NewGitSource,
   page,
   RefreshInput,
+  RegistryIntegrationInput,
   RepositoryChange,
   ResourceDifference,
   ResourceKey,
@@ -53,6 +55,9 @@ import {
   RuntimeChart,
   RuntimeChartChange,
   RuntimeChartInput,
+  SERVICE_TYPES,
+  ServiceIntegration,
+  ServiceIntegrationChange,
   SharedConfiguration,
   SharedConfigurationChange,
   SharedConfigurationInput,
@@ -132,6 +137,22 @@ export const GITOPS_RUNTIME_ROUTES = {
   removeRuntimeToken: route('DELETE', `${BASE}/git-integrations/{name}/runtime-token`, {
     params: ByIntegration,
     answer: 'nothing',
+  }),
+  serviceIntegrations: route('GET', `${BASE}/service-integrations`, { answer: page(ServiceIntegration) }),
+  /** Seals the login of a registry, and commits it. */
+  putRegistry: route('PUT', `${BASE}/service-integrations/registry/{name}`, {
+    params: ByIntegration,
+    body: RegistryIntegrationInput,
+    answer: ServiceIntegrationChange,
+  }),
+  putJira: route('PUT', `${BASE}/service-integrations/jira/{name}`, {
+    params: ByIntegration,
+    body: JiraIntegrationInput,
+    answer: ServiceIntegrationChange,
+  }),
+  removeService: route('DELETE', `${BASE}/service-integrations/{type}/{name}`, {
+    params: z.object({ type: z.enum(SERVICE_TYPES), name: IntegrationName }),
+    answer: RepositoryChange,
   }),
   clusters: route('GET', `${BASE}/clusters`, { answer: page(ManagedCluster) }),
   /** Stores the credentials of a cluster in the runtime, and commits its file. */

@@ -207,11 +207,7 @@ export const faults = {
     hint: 'Stop this attempt. The server accepts nothing more from it.',
     ends: ['attempt', 'claim'],
   },
-  'disk-in-use': {
-    status: 409,
-    text: 'A build uses the disk.',
-    hint: 'Wait for the end of the build, or terminate it.',
-  },
+  'disk-in-use': { status: 409, text: 'A build uses the disk.', hint: 'Wait for the end of the build, or terminate it.' },
   'context-not-checkable': {
     status: 422,
     text: 'The context leads to nothing outside that could be checked.',
@@ -448,6 +444,10 @@ export const faults = {
     text: 'The forge rejected the request.',
     hint: 'See the message of the forge.',
   },
+
+  // registries and issue trackers
+  'service-unreachable': { status: 503, text: 'A service does not answer.', hint: 'Check its URL and the network.', retry: true },
+  'service-refused': { status: 502, text: 'A service rejected the request.', hint: 'See the message of the service.' },
 
   // command line and set-up
   usage: { status: 400, text: 'The command line is not valid.', hint: 'Run the command with `--help`.' },

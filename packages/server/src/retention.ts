@@ -20,6 +20,7 @@ import { deleteOldInvitations } from './store/access/users.ts'
 import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
 import { deleteEndedApplications } from './store/runtimes/applications.ts'
+import { deleteOldImageReports } from './store/runtimes/image-reports.ts'
 import { deleteEndedObjects } from './store/runtimes/reported-objects.ts'
 import { deleteOldReleases } from './store/runtimes/releases.ts'
 import { deleteOldRuntimeCalls } from './store/runtimes/runtime-calls.ts'
@@ -108,6 +109,7 @@ export async function retain(app: App): Promise<void> {
     'calls at app-proxies': () => recordLostCalls(app),
     'lost calls at app-proxies': inWrite((tx) => deleteOldRuntimeCalls(tx, now - LOST_CALL_DAYS * DAY_MS)),
     releases: inBatches(deleteOldReleases, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
+    'reports of images': inBatches(deleteOldImageReports, { before: now - retention.buildDays * DAY_MS, limit: BATCH }),
     'ended applications': inBatches(deleteEndedApplications, { before: now - DAY_MS, limit: BATCH }),
     'ended rollouts': inBatches((tx, old) => deleteEndedObjects(tx, { ...old, kinds: ['Rollout', 'ReplicaSet'] }), {
       before: now - DAY_MS,

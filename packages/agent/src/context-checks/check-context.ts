@@ -4,14 +4,14 @@
  */
 import { defined, isFault, parseJson, type Clock } from '@windlass/kit'
 import { isRecord } from '@windlass/kit/json'
-import { CONTEXT_CHECK_REASONS, type CheckedTarget, type ContextCheckResult } from '@windlass/protocol'
+import { CONTEXT_CHECK_REASONS, registryHost, type CheckedTarget, type ContextCheckResult } from '@windlass/protocol'
 import type { ContextCheckJob, Executor } from '../executor.ts'
 import { failureMessage } from '../failure-message.ts'
 import { checkCluster, readClusterLogin } from './cluster.ts'
 import { openDialer, type Dialer } from './dial.ts'
 import { checkGit } from './git.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
-import { checkRegistry, registryHost } from './registry.ts'
+import { checkRegistry } from './registry.ts'
 import { checkObject, checkStore } from './secret-store.ts'
 import { checkSsh, readSshPlace } from './ssh.ts'
 

@@ -2,8 +2,7 @@
 import { hostOf, parseJson } from '@windlass/kit'
 import { isLoopbackAddress } from '@windlass/kit/addresses'
 import { isRecord } from '@windlass/kit/json'
-import { basicAuth, type CheckedTarget } from '@windlass/protocol'
-import { isIP } from 'node:net'
+import { basicAuth, readChallenge, sharesDomain, type Challenge, type CheckedTarget } from '@windlass/protocol'
 import { isBusy, type DialAnswer, type Dialer } from './dial.ts'
 import { CheckFailure, type Reached } from './outcome.ts'
 
@@ -18,14 +17,7 @@ export interface RegistryCheck {
   readonly readInsecure: () => Promise<readonly string[]>
 }
 
-const DOCKER_HUB = 'registry-1.docker.io'
 const CHECK_LOGIN = 'Check username and password of the context, and whether the token has expired or was revoked.'
-
-/** Returns the host of the registry API, with its port. Undefined for a text that is not one. The domain of Docker Hub is that of image names. */
-export function registryHost(domain: string): string | undefined {
-  if (domain === 'docker.io' || domain === 'index.docker.io') return DOCKER_HUB
-  return /^([a-z0-9._-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(domain) && URL.canParse(`https://${domain}`) ? domain : undefined
-}
 
 /** Throws `CheckFailure`. */
 export async function checkRegistry({ target, host, dialer, readInsecure }: RegistryCheck): Promise<Reached> {
@@ -95,19 +87,6 @@ function withoutTls(host: string): CheckFailure {
   })
 }
 
-export interface Challenge {
-  readonly realm: string
-  readonly service: string | undefined
-}
-
-/** Reads where a registry takes logins (RFC 6750 section 3). Undefined if it takes them itself. */
-export function readChallenge(header: string | undefined): Challenge | undefined {
-  const parameters = /\bBearer\s+(.*)$/is.exec(header ?? '')?.[1]
-  const read = (name: string): string | undefined => new RegExp(`\\b${name}="([^"]*)"`, 'i').exec(parameters ?? '')?.[1]
-  const realm = read('realm')
-  return realm === undefined ? undefined : { realm, service: read('service') }
-}
-
 interface TokenCall {
   readonly basic: string
   readonly username: string
@@ -144,14 +123,6 @@ async function getToken(
   const token = isRecord(body) ? (body['token'] ?? body['access_token']) : undefined
   if (typeof token !== 'string') throw unexpected(url.host, answer)
   return token
-}
-
-/** Returns true for hosts of one owner, such as `registry-1.docker.io` and `auth.docker.io`: the same host, or names with the same last two labels. */
-export function sharesDomain(one: URL, other: URL): boolean {
-  if (one.hostname === other.hostname) return true
-  const ends = [one, other].map(({ hostname }) => hostname.split('.').slice(-2).join('.'))
-  const isName = [one, other].every((url) => isIP(hostOf(url)) === 0 && url.hostname.includes('.'))
-  return isName && ends[0] === ends[1]
 }
 
 function refused(host: string, { status }: DialAnswer): CheckFailure {

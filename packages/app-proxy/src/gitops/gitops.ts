@@ -1,5 +1,6 @@
 /** Puts together what changes the shared configuration repository. */
 import { IN_CLUSTER, runtimeApplicationName, type RuntimePlace } from '@windlass/gitops'
+import type { Clock } from '@windlass/kit'
 import type { Kube } from '@windlass/kube'
 import type { Client } from '@windlass/protocol'
 import type { ArgoApi } from '../argo/api.ts'
@@ -11,6 +12,8 @@ import type { ForgeHosts } from '../forge/hosts.ts'
 import type { ApplicationFileParts } from '../http/application-file-routes.ts'
 import type { DeliveryParts } from '../http/delivery-routes.ts'
 import type { GitopsParts } from '../http/gitops-routes.ts'
+import type { ServiceParts } from '../http/service-routes.ts'
+import type { SealingServer } from '../sealed/certificate.ts'
 import { openAppliedApplications } from './applied-applications.ts'
 import { openApplicationFiles } from './application-files.ts'
 import { openArgoRollouts } from './argo-rollouts.ts'
@@ -22,6 +25,7 @@ import { openGitSources } from './git-sources.ts'
 import { openHookSecrets } from './hook-secrets.ts'
 import { openRepositoryBranches } from './repository-branch.ts'
 import { openRuntimeCharts } from './runtime-chart.ts'
+import { openServiceIntegrations } from './service-integrations.ts'
 import { openSharedConfigurations } from './shared-configuration.ts'
 import { openSharedRepositories } from './shared-repository.ts'
 import { openUserRepositories, type UserRepositoriesOptions } from './user-repositories.ts'
@@ -38,6 +42,9 @@ export interface GitopsOptions extends UserRepositoriesOptions {
   readonly place: RuntimePlace
   /** True for a runtime that is limited to its namespace. */
   readonly isNamespaced: boolean
+  /** The controller of Sealed Secrets. */
+  readonly sealing: SealingServer | undefined
+  readonly clock: Clock
 }
 
 export function openGitops({
@@ -50,8 +57,10 @@ export function openGitops({
   argo,
   place,
   isNamespaced,
+  sealing,
+  clock,
   ...rest
-}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts & DeliveryParts, 'slots'> {
+}: GitopsOptions): Omit<GitopsParts & ApplicationFileParts & DeliveryParts & ServiceParts, 'slots'> {
   const controlPlane = openControlPlane(client)
   const repositories = openUserRepositories(rest)
   const branches = openRepositoryBranches({ repositories, commits })
@@ -63,6 +72,7 @@ export function openGitops({
     configurations: openSharedConfigurations({ shared, controlPlane, place, detach: () => detachRuntime(kube, place) }),
     charts: openRuntimeCharts({ shared, place }),
     gitSources,
+    services: openServiceIntegrations({ shared, place, sealing, clock }),
     argoRollouts: openArgoRollouts({ shared, place }),
     clusters: openClusters({ shared, secrets: openClusterSecrets(kube, place.namespace), hosts, place }),
     applicationFiles: openApplicationFiles({ gitSources, branches, applications, place, seesOthers: argo !== undefined }),

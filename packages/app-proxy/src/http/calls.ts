@@ -71,6 +71,10 @@ export function openCalls({ access, audit, base, log }: CallsOptions): Calls {
         caller,
         key,
         confirm: async (): Promise<void> => void (await admit(request, asked.route)),
+        header(name: string): string | undefined {
+          const value = request.headers[name]
+          return typeof value === 'string' ? value : undefined
+        },
         async callRoute(route: Route, inner: Given): Promise<object | undefined> {
           const other = { route, path: base + pathOf(route, inner.params) }
           await enter(request, other)

@@ -1,5 +1,6 @@
 /** The HTTP server of an app-proxy: probes, CORS, who calls, limits, validation and problems. */
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fault, hasCode, isAbort, isFault, watchUnused, type Fault, type Logger } from '@windlass/kit'
 import type { Access } from '../access/access.ts'
@@ -112,6 +113,7 @@ function addRoute(server: FastifyInstance, route: Route, options: RouteOptions):
       const signal = AbortSignal.any([gone.signal, closing])
       const answer = await calls.run(request, asked(request), { params, query, body, signal })
       if (answer === undefined) return reply.code(204).send()
+      if (answer instanceof Readable) return reply.headers(EVENTS).send(answer)
       return reply.code(route.statusOf?.(answer) ?? 200).send(answer)
     },
   })
@@ -122,6 +124,9 @@ function whenGone({ raw }: FastifyReply, then: () => void): void {
   if (raw.closed || raw.destroyed) then()
   else raw.once('close', then)
 }
+
+/** Proxies on the way would keep events until there are many. */
+const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
 const STOPPED = { message: 'The app-proxy stops.', hint: 'Check whether the call had an effect, then repeat it.' }
 

@@ -17,6 +17,8 @@ export interface Call<P, Q, B> {
   readonly key: string
   /** Checks again that the caller has the right. Throws like the first check. For an effect that comes long after it. */
   readonly confirm: () => Promise<void>
+  /** Returns a header of the call by its name in small letters. */
+  readonly header: (name: string) => string | undefined
   /** Carries out another route for the same caller, with its rights and limits. */
   readonly callRoute: (route: Route, given: Given) => Promise<object | undefined>
   /** Aborted when the caller disconnects or the app-proxy closes. */
@@ -39,7 +41,7 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly slots?: Slots
   /** Returns the status of an answer. Default: 200, or 204 for an empty one. */
   readonly statusOf?: (answer: object) => number
-  /** Returns the body of the answer; undefined for an empty one. */
+  /** Returns the body of the answer; undefined for an empty one. A stream is sent as events (SSE). */
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>) => Promise<object | undefined>
 }
 

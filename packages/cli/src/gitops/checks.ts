@@ -115,14 +115,22 @@ const WORKFLOWS: readonly (Pick<Right, 'group' | 'resource' | 'subresource'> & {
   { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
 ]
 
+/** The template of the workflow that reports images, and what its pods may do. */
+const IMAGE_REPORTS: typeof WORKFLOWS = [
+  { group: 'argoproj.io', resource: 'workflowtemplates', verbs: WRITE },
+  { group: 'argoproj.io', resource: 'workflowtaskresults', verbs: ['create', 'patch'] },
+]
+
 /** What decides which permissions an installation needs. */
 export interface Installed extends Pick<Access, 'kind'> {
   readonly isHosted: boolean
   readonly operatesWorkflows: boolean
+  /** Default: false. */
+  readonly reportsImages?: boolean
 }
 
 /** Returns the permissions that an installation needs in its namespace. Pure. */
-export function neededRights(namespace: string, { kind, isHosted, operatesWorkflows }: Installed): Right[] {
+export function neededRights(namespace: string, { kind, isHosted, operatesWorkflows, reportsImages }: Installed): Right[] {
   const ways = {
     ingress: [{ group: 'networking.k8s.io', resource: 'ingresses' }],
     httproute: [{ group: 'gateway.networking.k8s.io', resource: 'httproutes' }],
@@ -139,8 +147,8 @@ export function neededRights(namespace: string, { kind, isHosted, operatesWorkfl
     ...['get', 'list'].flatMap((verb) => OBJECTS.slice(0, 2).map((object) => ({ verb, ...object, namespace }))),
     ...['get', 'list', 'watch', 'patch', 'delete'].map((verb) => ({ verb, ...applications })),
     ...['get', 'list', 'watch'].flatMap((verb) => REPORTED.map((object) => ({ verb, ...object, namespace }))),
-    ...(operatesWorkflows ? WORKFLOWS : []).flatMap(({ verbs, ...object }) =>
-      verbs.map((verb) => ({ verb, ...object, namespace })),
+    ...[...(operatesWorkflows ? WORKFLOWS : []), ...(reportsImages === true ? IMAGE_REPORTS : [])].flatMap(
+      ({ verbs, ...object }) => verbs.map((verb) => ({ verb, ...object, namespace })),
     ),
   ]
 }

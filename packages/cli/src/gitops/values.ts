@@ -82,6 +82,11 @@ export function operatesWorkflows(values: Tree): boolean {
   return valueAt(values, ['app-proxy', 'workflows', 'enabled']) === true
 }
 
+/** Returns whether the chart installs the workflow that reports images. Pure. */
+export function reportsImages(values: Tree): boolean {
+  return valueAt(values, ['app-proxy', 'image-enrichment', 'enabled']) === true
+}
+
 /** What an installation knows about its runtime. */
 export interface RuntimeFacts {
   readonly name: string

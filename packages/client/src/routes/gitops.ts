@@ -3,6 +3,7 @@ import {
   Application,
   ApplicationDetails,
   ApplicationEvent,
+  ApplicationImage,
   ApplicationQuery,
   ContainerLog,
   ContainerLogQuery,
@@ -13,6 +14,9 @@ import {
   GitopsToken,
   GitopsTokenCreated,
   GitopsTokenInput,
+  ImageReport,
+  ImageReportInput,
+  ImageReportQuery,
   page,
   RefreshInput,
   ReportedDeployment,
@@ -81,12 +85,22 @@ export const gitopsStatus = {
   clusters: route('GET', '/v1/gitops-clusters', { query: ReportedClusterQuery, answer: page(ReportedCluster) }),
 }
 
+export const imageReports = {
+  /** Lists reports of images, newest first. */
+  list: route('GET', '/v1/image-reports', { query: ImageReportQuery, answer: page(ImageReport) }),
+  get: route('GET', '/v1/image-reports/{id}', { answer: ImageReport }),
+  /** Reports an image. The same report can be sent again. */
+  report: route('POST', '/v1/image-reports', { body: ImageReportInput, answer: ImageReport }),
+}
+
 export const applications = {
   list: route('GET', '/v1/applications', { query: ApplicationQuery, answer: page(Application) }),
   /** Shows an application by its id, or by RUNTIME/NAMESPACE/NAME. */
   get: route('GET', '/v1/applications/{id}', { answer: ApplicationDetails }),
   /** Lists the last deployments of an application with their health, newest first. */
   deployments: route('GET', '/v1/applications/{id}/deployments', { answer: page(ReportedDeployment) }),
+  /** Lists the images of an application, each with its newest report. */
+  images: route('GET', '/v1/applications/{id}/images', { answer: page(ApplicationImage) }),
   /** Shows an application as its runtime has it now. The runtime must be connected, as for the routes that follow. */
   live: route('GET', '/v1/applications/{id}/live', { answer: RuntimeApplicationDetails }),
   tree: route('GET', '/v1/applications/{id}/tree', { answer: page(ResourceNode) }),

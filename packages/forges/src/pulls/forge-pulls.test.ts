@@ -29,6 +29,9 @@ test('each forge is asked in its form, also for a base with a slash', () => {
     body: { source_branch: PLACE.head, target_branch: PLACE.base, title: 'Promote', description: 'Release 1' },
   })
   expect(pullsOf('gitlab').one('acme/apps', 7).path).toBe('/projects/acme%2Fapps/merge_requests/7')
+  expect(pullsOf('github').ofCommit('acme/apps', 'a1').path).toBe('/repos/acme/apps/commits/a1/pulls')
+  expect(pullsOf('gitea').ofCommit('acme/apps', 'a1').path).toBe('/repos/acme/apps/commits/a1/pull')
+  expect(pullsOf('gitlab').ofCommit('acme/apps', 'a1').path).toBe('/projects/acme%2Fapps/repository/commits/a1/merge_requests')
 })
 
 test('states are read in the forms of each forge, and an answer of another shape is none', () => {

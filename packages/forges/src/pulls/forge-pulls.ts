@@ -22,6 +22,7 @@ export interface PullRequest {
   readonly number: number
   /** Its page; empty if the forge does not say. */
   readonly url: string
+  readonly title?: string | undefined
   readonly state: 'open' | 'merged' | 'closed'
   /** The commit that the base got, of a merged one. */
   readonly revision?: string | undefined
@@ -32,15 +33,15 @@ export interface ForgePulls {
   of(place: PullPlace): Listing<PullRequest>
   create(pull: NewPull): { readonly path: string; readonly body: object; read(page: ForgePage): PullRequest | undefined }
   one(repo: string, number: number): Single<PullRequest>
+  /** Lists those that brought a commit to the repository, or will. The forge may answer 404 for none. */
+  ofCommit(repo: string, revision: string): Listing<PullRequest>
 }
 
-/** GitHub and Gitea, which differ in how a branch is searched. */
-function githubPulls(pathOfBranch: (place: PullPlace) => string): ForgePulls {
+/** GitHub and Gitea, which differ in how a branch is searched, and in the name of the list of a commit. */
+function githubPulls(pathOfBranch: (place: PullPlace) => string, ofCommit: 'pulls' | 'pull'): ForgePulls {
   return {
-    of: (place) => ({
-      path: pathOfBranch(place),
-      read: ({ body }) => ({ items: (Array.isArray(body) ? list(body) : [body]).flatMap((one) => readGithub(one) ?? []) }),
-    }),
+    of: (place) => ({ path: pathOfBranch(place), read: readAllOfGithub }),
+    ofCommit: (repo, revision) => ({ path: `/repos/${pathOf(repo, 'commits', revision)}/${ofCommit}`, read: readAllOfGithub }),
     create: ({ repo, head, base, title, description }) => ({
       path: `/repos/${pathOf(repo, 'pulls')}`,
       body: { head, base, title, body: description },
@@ -50,13 +51,18 @@ function githubPulls(pathOfBranch: (place: PullPlace) => string): ForgePulls {
   }
 }
 
+/** Gitea answers with one pull request where GitHub has a list. */
+function readAllOfGithub({ body }: ForgePage): { items: PullRequest[] } {
+  return { items: (Array.isArray(body) ? list(body) : [body]).flatMap((one) => readGithub(one) ?? []) }
+}
+
 function readGithub(body: unknown): PullRequest | undefined {
   const number = at(body, 'number')
   if (typeof number !== 'number') return undefined
   const isMerged = flag(body, 'merged') === true || text(body, 'merged_at') !== undefined
-  const url = webAddress(body, 'html_url') ?? ''
-  if (!isMerged) return { number, url, state: text(body, 'state') === 'open' ? 'open' : 'closed' }
-  return { number, url, state: 'merged', revision: text(body, 'merge_commit_sha') }
+  const facts = { number, url: webAddress(body, 'html_url') ?? '', title: text(body, 'title') }
+  if (!isMerged) return { ...facts, state: text(body, 'state') === 'open' ? 'open' : 'closed' }
+  return { ...facts, state: 'merged', revision: text(body, 'merge_commit_sha') }
 }
 
 const gitlabPulls: ForgePulls = {
@@ -70,6 +76,10 @@ const gitlabPulls: ForgePulls = {
     read: ({ body }) => readGitlab(body),
   }),
   one: (repo, number) => ({ path: `${mergeRequestsOf(repo)}/${number}`, read: ({ body }) => readGitlab(body) }),
+  ofCommit: (repo, revision) => ({
+    path: `/projects/${encodeURIComponent(repo)}/repository/commits/${encodeURIComponent(revision)}/merge_requests`,
+    read: ({ body }) => ({ items: list(body).flatMap((one) => readGitlab(one) ?? []) }),
+  }),
 }
 
 function mergeRequestsOf(repo: string): string {
@@ -79,12 +89,12 @@ function mergeRequestsOf(repo: string): string {
 function readGitlab(body: unknown): PullRequest | undefined {
   const number = at(body, 'iid')
   if (typeof number !== 'number') return undefined
-  const url = webAddress(body, 'web_url') ?? ''
+  const facts = { number, url: webAddress(body, 'web_url') ?? '', title: text(body, 'title') }
   const state = text(body, 'state')
-  if (state !== 'merged') return { number, url, state: state === 'closed' ? 'closed' : 'open' }
+  if (state !== 'merged') return { ...facts, state: state === 'closed' ? 'closed' : 'open' }
   // A fast-forward makes no commit of its own.
   const revision = text(body, 'merge_commit_sha') ?? text(body, 'squash_commit_sha') ?? text(body, 'sha')
-  return { number, url, state, revision }
+  return { ...facts, state, revision }
 }
 
 /** Forges at which promotions can be pull requests. */
@@ -92,10 +102,11 @@ export const FORGE_PULLS: Readonly<Partial<Record<BrowsedForge, ForgePulls>>> = 
   github: githubPulls(({ repo, head, base }) => {
     const [owner = ''] = repo.split('/')
     return `/repos/${pathOf(repo, 'pulls')}${queryOf({ head: `${owner}:${head}`, base, state: 'all' })}`
-  }),
+  }, 'pulls'),
   // A base with a slash is one part of this path.
   gitea: githubPulls(
     ({ repo, head, base }) => `/repos/${pathOf(repo, 'pulls')}/${encodeURIComponent(base)}/${encodeURIComponent(head)}`,
+    'pull',
   ),
   gitlab: gitlabPulls,
 }

@@ -34,6 +34,7 @@ import { diskRoutes } from './routes/runtimes/disk.ts'
 import { gitlabJobRoutes } from './routes/runtimes/gitlab-job.ts'
 import { gitopsRoutes } from './routes/runtimes/gitops.ts'
 import { gitopsStatusRoutes } from './routes/runtimes/gitops-status.ts'
+import { imageReportRoutes } from './routes/runtimes/image-report.ts'
 import { liveApplicationRoutes } from './routes/runtimes/live-application.ts'
 import { productRoutes } from './routes/runtimes/product.ts'
 import { releaseRoutes } from './routes/runtimes/release.ts'
@@ -107,6 +108,7 @@ export function allRoutes(app: App, authenticator: Authenticator, callRuntime?: 
     ...gitopsRoutes(app),
     ...gitopsStatusRoutes(app),
     ...applicationRoutes(app),
+    ...imageReportRoutes(app),
     ...reportedObjectRoutes(app),
     ...liveApplicationRoutes(app, callRuntime),
     ...productRoutes(app),

@@ -91,8 +91,8 @@ export function nameOf(actor: Actor): string {
 
 /**
  * The permission that a route requires. `public`: none. A right: a role that has it. `signed-in`: any user or key. `runtime-caller`: the same, also with a pass
- * (`keys/runtime-pass.ts`). `graphql-caller`: any user or key, or a GitOps runtime; the fields check the rest. `runner`: an admin or an agent. The others:
- * exactly that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
+ * (`keys/runtime-pass.ts`). `graphql-caller`: any user or key, or a GitOps runtime; the fields check the rest. `runner`: an admin or an agent. `image-reporter`: a GitOps
+ * runtime, or who may change it. The others: exactly that kind of credential. `any-attempt` also accepts the token of an attempt that has ended. `step-rights.ts` lists what steps of a build may call.
  */
 export type Permission =
   | Right
@@ -101,6 +101,7 @@ export type Permission =
   | 'runtime-caller'
   | 'graphql-caller'
   | 'runner'
+  | 'image-reporter'
   | 'agent'
   | 'gitops-runtime'
   | 'bootstrap'
@@ -112,7 +113,7 @@ export function isRight(permission: Permission): permission is Right {
   return Object.hasOwn(RIGHTS, permission)
 }
 
-const FOR_USERS: ReadonlySet<Permission> = new Set(['signed-in', 'runtime-caller', 'graphql-caller', 'runner'])
+const FOR_USERS: ReadonlySet<Permission> = new Set(['signed-in', 'runtime-caller', 'graphql-caller', 'runner', 'image-reporter'])
 
 /** Returns true if users and their keys can have the permission. */
 export function isForUsers(permission: Permission): boolean {
@@ -132,6 +133,8 @@ export function isAllowed(actor: Actor, permission: Permission): boolean {
       return actor.kind === 'key' || actor.kind === 'gitops-runtime'
     case 'runner':
       return actor.kind === 'agent' || isAllowed(actor, 'manage-runners')
+    case 'image-reporter':
+      return actor.kind === 'gitops-runtime' || isAllowed(actor, 'change-gitops')
     case 'agent':
     case 'gitops-runtime':
     case 'bootstrap':

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { readAnnotations } from '../annotations/annotations.ts'
 import type { BuildEdit } from '../builds/lifecycle/edit.ts'
 import { present } from '../builds/lifecycle/view.ts'
+import { reportBuilt } from '../gitops/images/report-built.ts'
 import { listKnownImages, saveImage } from '../store/pipelines/images.ts'
 import type { ImageRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
@@ -17,8 +18,9 @@ const MAX_KNOWN_OF_STEP = 5
 
 const Tags = z.array(z.string())
 
-/** Stores an image that a step has built or pushed. */
-export async function recordImage({ tx, build, now }: BuildEdit, event: Made): Promise<void> {
+/** Stores an image that a step has built or pushed, and reports it with its commit if it was pushed. */
+export async function recordImage(edit: BuildEdit, event: Made): Promise<void> {
+  const { tx, build, now } = edit
   await saveImage(tx, {
     id: newId(now),
     account_id: build.account_id,
@@ -36,6 +38,7 @@ export async function recordImage({ tx, build, now }: BuildEdit, event: Made): P
     size_bytes: event.sizeBytes ?? null,
     created_at: now,
   })
+  await reportBuilt(edit, event)
 }
 
 /** Lists the newest images of each step of a pipeline, newest first. The engine may skip a build if one of them matches. */

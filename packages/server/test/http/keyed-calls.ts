@@ -179,6 +179,7 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   'POST /v1/tunnels/{runtime}/disconnect': 'ends the connection once more',
   'POST /v1/gitops-runtimes/{runtime}/access': 'stores nothing',
   'POST /v1/gitops-runtimes/{runtime}/calls': 'its caller has given it an id, which is announced once',
+  'POST /v1/image-reports': 'the same report changes its time only',
   'POST /2.0/api/graphql': 'its clients send no key; what creates something has a name or replaces it',
   'POST /v1/applications/{id}/sync': 'the runtime refuses a second one while the first runs',
   'POST /v1/applications/{id}/rollback': 'the runtime refuses a second one while the first runs',

@@ -46,6 +46,7 @@ export const WHO: Readonly<Record<string, readonly Caller[]>> = {
   runner: ['admin', 'session', 'agent'],
   agent: ['agent'],
   'gitops-runtime': ['gitops runtime'],
+  'image-reporter': ['developer', 'maintainer', 'admin', 'session', 'user', 'gitops runtime'],
   // What they may do depends on the fields of the request.
   graphql: ['viewer', 'developer', 'maintainer', 'admin', 'session', 'user', 'gitops runtime'],
   bootstrap: ['bootstrap'],
@@ -336,6 +337,10 @@ DELETE /v1/gitops-runtimes/{runtime}/tokens/{id}                             adm
 GET    /v1/applications                                                      viewer      gitops:read
 GET    /v1/applications/{id}                                                 viewer      gitops:read
 GET    /v1/applications/{id}/deployments                                     viewer      gitops:read
+GET    /v1/applications/{id}/images                                          viewer      gitops:read
+GET    /v1/image-reports                                                     viewer      gitops:read
+GET    /v1/image-reports/{id}                                                viewer      gitops:read
+POST   /v1/image-reports                                                     image-reporter gitops:write
 GET    /v1/gitops-rollouts                                                   viewer      gitops:read
 GET    /v1/gitops-rollouts/{id}                                              viewer      gitops:read
 GET    /v1/gitops-workflows                                                  viewer      gitops:read

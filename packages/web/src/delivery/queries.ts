@@ -36,6 +36,14 @@ export const deliveryQueries = {
       queryFn: ({ signal }) => delivery.applications.get(name, { signal }),
       refetchInterval: REREAD_MS,
     }),
+  /** The images of an application, with what was reported of them. */
+  images: (name: string) =>
+    queryOptions({
+      queryKey: ['applications', 'images', name],
+      queryFn: async ({ signal }) => (await delivery.applications.images(name, { signal })).items,
+      refetchInterval: REREAD_MS,
+      retry: false,
+    }),
   /** As its runtime has it now. A runtime that is away is asked again later, and not at once. */
   live: (name: string) =>
     queryOptions({

@@ -18,6 +18,7 @@ import {
   isHostedIn,
   nameIn,
   operatesWorkflows,
+  reportsImages,
   readRuntimeValues,
   registerUrlIn,
   type ValueFlags,
@@ -45,7 +46,12 @@ export async function installRuntime({ args, options, out, settings }: Invocatio
   const wanted = mergeTrees(before ?? {}, given)
   const access = accessOf(wanted)
   const isHosted = isHostedIn(wanted)
-  const installed = { kind: access.kind, isHosted, operatesWorkflows: operatesWorkflows(wanted) }
+  const installed = {
+    kind: access.kind,
+    isHosted,
+    operatesWorkflows: operatesWorkflows(wanted),
+    reportsImages: reportsImages(wanted),
+  }
   const key = await checkKey(session.client)
   const findings = [
     key,

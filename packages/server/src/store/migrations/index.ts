@@ -66,6 +66,7 @@ import { releaseTriggers } from './086-release-triggers.ts'
 import { runtimeFacts } from './087-runtime-facts.ts'
 import { runtimeStatus } from './088-runtime-status.ts'
 import { runtimeCalls } from './089-runtime-calls.ts'
+import { imageReports } from './092-image-reports.ts'
 import { applicationEntities } from './090-application-entities.ts'
 import { runtimeCallIndex } from './091-runtime-call-index.ts'
 import { reportedObjects } from './093-reported-objects.ts'
@@ -139,6 +140,7 @@ export const migrations: Record<string, Migration> = {
   '087-runtime-facts': runtimeFacts,
   '088-runtime-status': runtimeStatus,
   '089-runtime-calls': runtimeCalls,
+  '092-image-reports': imageReports,
   '090-application-entities': applicationEntities,
   '091-runtime-call-index': runtimeCallIndex,
   '093-reported-objects': reportedObjects,

@@ -257,3 +257,24 @@ export interface RuntimeCallRow {
   /** When the audit log got a record that says that the end is not known; null before. */
   lost_at: number | null
 }
+
+/** What a workflow, a job or a build has said about an image. */
+export interface ImageReportRow {
+  id: string
+  account_id: string
+  /** Of the image, with its registry. */
+  name: string
+  digest: string
+  /** Id of the runtime or of the build that has reported it; empty for API keys. */
+  source: string
+  workflow: string
+  /** Hash of its commit; empty if it is not known. */
+  revision: string
+  /** JSON: list of the tags that it had. */
+  tags: string
+  /** JSON: ReportFacts. */
+  facts: string
+  created_at: number
+  /** When it was last reported. */
+  reported_at: number
+}

@@ -43,6 +43,7 @@ import type {
   ReleaseRow,
   ReleaseTriggerRow,
   ReportedClusterRow,
+  ImageReportRow,
   ReportedObjectRow,
   RuntimeCallRow,
   RuntimeStatusRow,
@@ -141,6 +142,7 @@ export interface Schema extends TriggerSchema, NotificationSchema, StatsSchema {
   gitops_errand: ErrandRow
   gitops_release_trigger: ReleaseTriggerRow
   gitops_call: RuntimeCallRow
+  image_report: ImageReportRow
   installation: InstallationRow
   command: CommandRow
   terminal: TerminalRow

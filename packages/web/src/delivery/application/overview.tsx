@@ -10,9 +10,9 @@ import { Loading } from '../../parts/loading.tsx'
 import { sh } from '../../parts/shell.ts'
 import { When } from '../../parts/when.tsx'
 import { late } from '../../shell/late.tsx'
-import styles from '../delivery.module.css'
 import { describeDestination, describeSource, shortRevision } from '../sources.ts'
 import { lookOfHealth, lookOfSync } from '../states.ts'
+import { Images } from './images.tsx'
 import { Operation } from './operation.tsx'
 import { ResourceTree } from './resource-tree.tsx'
 import type { LiveApplication } from './use-live.ts'
@@ -71,13 +71,7 @@ export function Overview({ live }: { readonly live: LiveApplication }): ReactEle
       {reported.images.length > 0 && (
         <>
           <h2>Images</h2>
-          <ul className={styles['images']}>
-            {reported.images.map((image) => (
-              <li key={image}>
-                <code>{image}</code>
-              </li>
-            ))}
-          </ul>
+          <Images id={id} images={reported.images} />
         </>
       )}
       <Command text={sh`windlass describe application ${id}`} />

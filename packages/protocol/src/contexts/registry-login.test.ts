@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readChallenge, registryHost, sharesDomain } from './registry.ts'
+import { readChallenge, registryHost, sharesDomain } from './registry-login.ts'
 
 test('reads where a registry takes logins (E31)', () => {
   expect(readChallenge('Bearer realm="https://auth.docker.io/token",service="registry.docker.io"')).toEqual({

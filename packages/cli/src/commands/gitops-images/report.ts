@@ -1,0 +1,229 @@
+/** `gitops images report`, `git-info` and `jira-info`: each reads something and reports it. Empty options count as absent, because workflows pass parameters so. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BROWSED_FORGES } from '@windlass/forges'
+import { defined, retry, systemClock } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit/faults'
+import { parseBaseUrl, parseImageReference, type ImageGit, type ImageReference, type ImageReportInput } from '@windlass/protocol'
+import type { ApiClient } from '@windlass/client'
+import type { Invocation } from '../../command.ts'
+import type { Settings } from '../../config.ts'
+import { printValue } from '../../format/output.ts'
+import { openAsk, type Ask } from '../../gitops/images/ask.ts'
+import { readCommit, repoIn, type Forge } from '../../gitops/images/commit.ts'
+import { loginFor } from '../../gitops/images/docker-config.ts'
+import { keysIn, readIssues } from '../../gitops/images/issues.ts'
+import { readImage, type RegistryImage } from '../../gitops/images/registry.ts'
+import { oneLine, toWebAddress } from '../../gitops/images/texts.ts'
+import { readSecretFile } from '../../in-cluster/config.ts'
+import { readTokenFile } from '../../input/token-file.ts'
+import { openRetryingClient, openSession } from '../../session/session.ts'
+
+interface ReportOptions {
+  readonly workflow: string | undefined
+  readonly workflowUrl: string | undefined
+  readonly registryConfig: string | undefined
+  readonly plainHttp: boolean
+  readonly serverUrl: string | undefined
+  readonly tokenFile: string | undefined
+  readonly output: 'json' | 'yaml' | undefined
+}
+
+interface GitOptions {
+  readonly gitRepo: string | undefined
+  readonly gitBranch: string | undefined
+  readonly gitCommit: string | undefined
+}
+
+const DEFAULT_WORKFLOW = 'cli'
+/** While the server is away. */
+const REPEAT = { baseMs: 500, maxMs: 5_000, tries: 6 }
+/** Labels of OCI. */
+const LABELS = { repo: 'org.opencontainers.image.source', commit: 'org.opencontainers.image.revision' }
+
+/** Runs `gitops images report IMAGE`. */
+export async function reportImage(
+  invocation: Invocation<
+    ReportOptions & GitOptions & { readonly issue: readonly string[]; readonly referenceFile: string | undefined }
+  >,
+): Promise<void> {
+  const { options } = invocation
+  const place = openPlace(invocation)
+  const found = await place.read()
+  const keys = keysIn(options.issue.join(' ').toUpperCase(), [])
+  const { digest, platforms, sizeBytes, builtAt, labels } = found
+  const git = { ...gitIn(labels), ...gitOf(options) }
+  const { tag } = place.reference
+  await place.report({
+    digest,
+    platforms: [...platforms],
+    ...defined({
+      sizeBytes,
+      builtAt,
+      tags: tag === undefined ? undefined : [tag],
+      git: Object.keys(git).length === 0 ? undefined : git,
+      issues: keys.length === 0 ? undefined : keys.map((key) => ({ key })),
+    }),
+  })
+  const file = given(options.referenceFile)
+  if (file !== undefined) writeFileSync(file, `${place.reference.name}@${digest}\n`)
+}
+
+/** Runs `gitops images git-info IMAGE`. */
+export async function reportGit(
+  invocation: Invocation<
+    ReportOptions &
+      GitOptions & {
+        readonly provider: string | undefined
+        readonly url: string | undefined
+        readonly gitTokenFile: string | undefined
+        readonly integration: string | undefined
+      }
+  >,
+): Promise<void> {
+  const { options, out } = invocation
+  const place = openPlace(invocation)
+  const forge = forgeOf(options)
+  const { repo, branch, commit } = gitOf(options)
+  const ref = commit ?? branch
+  if (repo === undefined || ref === undefined)
+    return out.note('Nothing to report: name the repository, and a commit or a branch of it.')
+  const read = forge === undefined ? {} : await readCommit(place.ask, forge, { repo: repoIn(repo, forge.url), ref })
+  if (forge === undefined) out.note('No forge is configured, so only what the options say is reported.')
+  await place.report({ digest: await place.digest(), git: { ...gitOf(options), ...read } })
+}
+
+/** Runs `gitops images jira-info IMAGE`. */
+export async function reportIssues(
+  invocation: Invocation<
+    ReportOptions & {
+      readonly message: string | undefined
+      readonly project: readonly string[]
+      readonly integration: string | undefined
+    }
+  >,
+): Promise<void> {
+  const { options, out } = invocation
+  const place = openPlace(invocation)
+  const projects = options.project.flatMap((project) => project.split(/[\s,]+/)).filter((project) => project !== '')
+  const keys = keysIn(options.message ?? '', projects)
+  if (keys.length === 0) return out.note('Nothing to report: the text names no issue.')
+  const [url, username, token] = ['url', 'username', 'token'].map((name) => fileIn(options.integration, name))
+  const hasJira = url !== undefined && token !== undefined
+  if (!hasJira) out.note('No Jira is configured, so only the keys of the issues are reported.')
+  const issues = hasJira ? await readIssues(place.ask, { url, token, username }, keys) : keys.map((key) => ({ key }))
+  await place.report({ digest: await place.digest(), issues })
+}
+
+type Part = Omit<ImageReportInput, 'image' | 'workflow'>
+
+interface Place {
+  readonly ask: Ask
+  readonly reference: ImageReference
+  /** Reads the image in its registry. */
+  read(): Promise<RegistryImage>
+  /** Returns the digest of the reference, or that of its tag in the registry. */
+  digest(): Promise<string>
+  report(part: Part): Promise<void>
+}
+
+/** Throws `usage`. */
+function openPlace({ args, options, out, settings }: Invocation<ReportOptions>): Place {
+  const [text = ''] = args
+  const reference = parseImageReference(text)
+  if (reference === undefined)
+    throw fault('usage', {
+      message: `"${text}" is not the name of an image.`,
+      hint: 'Write it as registry.example.com/team/app:TAG, or with @sha256: and its digest.',
+    })
+  const client = clientOf(options, settings)
+  const ask = openAsk(settings)
+  const logins = readSecretFile(given(options.registryConfig))
+  const read = (): Promise<RegistryImage> =>
+    readImage(reference, {
+      ask,
+      plainHttp: options.plainHttp,
+      loginOf: (host) => (logins === undefined ? undefined : loginFor(logins, host)),
+    })
+  const url = toWebAddress(options.workflowUrl)
+  const workflow = { name: oneLine(options.workflow, 253) ?? DEFAULT_WORKFLOW, ...defined({ url }) }
+  return {
+    ask,
+    reference,
+    read,
+    digest: async () => reference.digest ?? (await read()).digest,
+    async report(part) {
+      // The same report can be sent again, so nothing is lost while the server starts.
+      const retryIf = (error: unknown): boolean => isFault(error) && error.retryable
+      const sent = await retry({ ...REPEAT, clock: systemClock, retryIf }, () =>
+        client.imageReports.report({ image: reference.name, workflow, ...part }),
+      )
+      if (options.output !== undefined) return printValue(out, sent, options.output)
+      out.line(`image/${sent.image}@${sent.digest} reported`)
+      return undefined
+    },
+  }
+}
+
+function clientOf(options: ReportOptions, settings: Settings): ApiClient {
+  const [url, file] = [given(options.serverUrl), given(options.tokenFile)]
+  if (url === undefined && file === undefined) return openSession(settings).client
+  const base = url === undefined ? undefined : parseBaseUrl(url)
+  if (base === undefined || file === undefined)
+    throw fault('usage', {
+      message: '--server-url and --token-file belong together.',
+      hint: 'Name the base URL of the server, and a file with the token.',
+    })
+  return openRetryingClient({ url: base, token: readTokenFile(file), caFile: settings.caFile })
+}
+
+/** Returns the value of an option that is not empty. */
+function given(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === '' ? undefined : text
+}
+
+function fileIn(folder: string | undefined, name: string): string | undefined {
+  const path = given(folder)
+  return path === undefined ? undefined : readSecretFile(join(path, name))
+}
+
+/** Throws `usage` for a commit that is not one. */
+function gitOf(options: GitOptions): ImageGit {
+  const { gitRepo, gitBranch, gitCommit } = options
+  const commit = given(gitCommit)?.trim().toLowerCase()
+  if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit))
+    throw fault('usage', { message: `"${commit}" is not the hash of a commit.`, hint: 'Use --git-branch for a branch or a tag.' })
+  return defined({ repo: oneLine(gitRepo, 500), branch: oneLine(gitBranch, 255), commit })
+}
+
+/** Returns what the labels of an image say. */
+function gitIn(labels: RegistryImage['labels']): ImageGit {
+  const commit = labels[LABELS.commit]?.toLowerCase()
+  const isCommit = commit !== undefined && /^[0-9a-f]{7,64}$/.test(commit)
+  return defined({ repo: oneLine(labels[LABELS.repo], 500), commit: isCommit ? commit : undefined })
+}
+
+interface ForgeOptions {
+  readonly provider: string | undefined
+  readonly url: string | undefined
+  readonly gitTokenFile: string | undefined
+  readonly integration: string | undefined
+}
+
+/** Returns undefined if neither the options nor the folder name a forge. Throws `usage`. */
+function forgeOf(options: ForgeOptions): Forge | undefined {
+  const { provider, url, gitTokenFile, integration } = options
+  const file = given(gitTokenFile)
+  const [name, address] = [given(provider) ?? fileIn(integration, 'provider'), given(url) ?? fileIn(integration, 'url')]
+  if (name === undefined && address === undefined) return undefined
+  const known = BROWSED_FORGES.find((forge) => forge === name)
+  const base = parseBaseUrl(address ?? '')
+  if (known === undefined || base === undefined)
+    throw fault('usage', {
+      message: known === undefined ? `The forge "${name ?? ''}" is not known.` : `"${address ?? ''}" is not the URL of a forge.`,
+      hint: `Name one of ${BROWSED_FORGES.join(', ')} with --provider, and its URL with --url.`,
+    })
+  // The token of the folder belongs to the URL of the folder.
+  const ofFolder = given(url) === undefined ? fileIn(integration, 'token') : undefined
+  return { provider: known, url: base, ...defined({ token: file === undefined ? ofFolder : readTokenFile(file) }) }
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { loginFor } from './docker-config.ts'
+import { keysIn } from './issues.ts'
+import { repoIn } from './commit.ts'
+
+test('keys of issues are found in the texts of commits and branches', () => {
+  expect(keysIn('SHOP-12: mend the cart, see SHOP-12 and PAY_2-7', [])).toEqual(['SHOP-12', 'PAY_2-7'])
+  // Without a project, small letters are words such as utf-8.
+  expect(keysIn('feature/shop-12-utf-8', [])).toEqual([])
+  expect(keysIn('feature/shop-12-utf-8', ['SHOP'])).toEqual(['SHOP-12'])
+  expect(keysIn('XSHOP-1 SHOP-1x shop-2', ['shop-'])).toEqual(['SHOP-2'])
+  expect(keysIn('CVE-2026-1234', ['CVE'])).toEqual(['CVE-2026'])
+})
+
+test('the login of a registry is that of its host, in each form of the file', () => {
+  const auth = Buffer.from('mira:p:w').toString('base64')
+  const text = JSON.stringify({
+    auths: {
+      'https://index.docker.io/v1/': { auth },
+      'registry.example.com:5000': { username: 'a', password: 'b' },
+      'https://ghcr.io': { auth: 'broken' },
+    },
+  })
+  expect(loginFor(text, 'registry-1.docker.io')).toEqual({ username: 'mira', password: 'p:w' })
+  expect(loginFor(text, 'registry.example.com:5000')).toEqual({ username: 'a', password: 'b' })
+  for (const host of ['registry.example.com', 'ghcr.io', 'evil.test']) expect(loginFor(text, host)).toBeUndefined()
+  expect(() => loginFor('[]', 'x')).toThrow('config.json of Docker')
+})
+
+test('a repository is named by its URL or by owner and name', () => {
+  expect(repoIn('acme/shop', undefined)).toBe('acme/shop')
+  expect(repoIn('https://git.example.com/acme/shop.git', 'https://git.example.com/')).toBe('acme/shop')
+  expect(repoIn('https://example.com/git/acme/shop/', 'https://example.com/git')).toBe('acme/shop')
+  expect(repoIn('https://github.com/acme/shop', undefined)).toBe('acme/shop')
+})

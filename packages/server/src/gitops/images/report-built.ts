@@ -1,0 +1,50 @@
+/** Reports the images that builds push. The engine says what was pushed, and the server knows the commit, so no step can claim another one. */
+import { defined } from '@windlass/kit'
+import { ImageReportInput, type EngineEvent, type ImageGit } from '@windlass/protocol'
+import { readRequest } from '../../builds/create/request.ts'
+import type { BuildEdit } from '../../builds/lifecycle/edit.ts'
+import { findBuildRequest } from '../../store/builds/builds.ts'
+import type { BuildRow } from '../../store/schema/schema.ts'
+import type { Tx } from '../../store/store.ts'
+import { saveReport } from './take-report.ts'
+
+type Pushed = Extract<EngineEvent, { type: 'image' }>
+
+/** Does nothing for an image that was not pushed, or whose name or digest is not in the form of a registry. */
+export async function reportBuilt({ tx, build, now }: BuildEdit, event: Pushed): Promise<void> {
+  if (!event.pushed || event.digest === undefined) return
+  const { name, digest, tags, sizeBytes } = event
+  const workflow = { name: `${build.pipeline ?? 'build'} #${build.number}` }
+  const git = await gitOf(tx, build)
+  const report = ImageReportInput.safeParse({ image: name, digest, tags, workflow, ...defined({ sizeBytes, git }) }).data
+  if (report === undefined) return
+  await saveReport(tx, { accountId: build.account_id, source: { id: build.id, shown: { build: build.id } }, report, now })
+}
+
+/** Longest values of a report. */
+const MAX = { repo: 500, branch: 255, text: 300, url: 2_000 }
+
+async function gitOf(tx: Tx, build: BuildRow): Promise<ImageGit | undefined> {
+  const request = await findBuildRequest(tx.query, build.id)
+  const git = request === undefined ? undefined : readRequest(request).git
+  const repo = git?.repoOwner === undefined || git.repoName === undefined ? undefined : `${git.repoOwner}/${git.repoName}`
+  const number = Number(git?.pullRequest?.number)
+  const title = oneLine(git?.pullRequest?.title, MAX.text)
+  const url = git?.commitUrl
+  const found = defined({
+    repo: oneLine(repo, MAX.repo),
+    commit: /^[0-9a-f]{7,64}$/.test(build.revision ?? '') ? (build.revision ?? undefined) : undefined,
+    branch: oneLine(build.branch ?? undefined, MAX.branch),
+    message: oneLine(build.commit_message ?? undefined, MAX.text),
+    author: oneLine(build.commit_author ?? undefined, MAX.text),
+    url: url !== undefined && url.length <= MAX.url && /^https?:\/\/\S+$/.test(url) ? url : undefined,
+    pull: Number.isSafeInteger(number) && number > 0 ? { number, ...defined({ title }) } : undefined,
+  })
+  return Object.keys(found).length === 0 ? undefined : found
+}
+
+/** Returns the first line, without control characters; undefined for an empty one. */
+function oneLine(text: string | undefined, max: number): string | undefined {
+  const line = (text?.split('\n')[0] ?? '').replaceAll(/\p{Cc}/gu, ' ').trim()
+  return line === '' ? undefined : line.slice(0, max)
+}

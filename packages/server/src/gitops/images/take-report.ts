@@ -1,0 +1,81 @@
+/** Stores what workflows, jobs and builds say about images (docs/development/adr/0157-image-reports.md). */
+import { defined, fault, newId } from '@windlass/kit'
+import { parseJson } from '@windlass/kit/json'
+import type { ImageGit, ImageReport, ImageReportInput } from '@windlass/protocol'
+import type { App } from '../../app.ts'
+import { noteSubject } from '../../audit/call.ts'
+import { nameOf, type Actor } from '../../identity/actor.ts'
+import { lockImageReport, updateImageReport } from '../../store/runtimes/image-reports.ts'
+import type { Tx } from '../../store/store.ts'
+import { ReportFacts, tagsOf, toReport } from './stored-report.ts'
+
+/** Who reports. Nobody changes the reports of another source. */
+interface Source {
+  /** Id of the runtime or the build; empty for API keys, which share their reports. */
+  readonly id: string
+  readonly shown: Pick<ReportFacts, 'runtime' | 'build' | 'by'>
+}
+
+export interface SourcedReport {
+  readonly accountId: string
+  readonly source: Source
+  readonly report: ImageReportInput
+  readonly now: number
+}
+
+/** Stores a report of a GitOps runtime, or of the owner of an API key. Throws `forbidden` for other callers. */
+export async function takeImageReport(app: App, actor: Actor, report: ImageReportInput): Promise<ImageReport> {
+  const source = sourceOf(actor)
+  return app.store.write(async (tx) => {
+    noteSubject(`image ${report.image}@${report.digest.slice(0, 19)}`)
+    return saveReport(tx, { accountId: app.accountId, source, report, now: app.clock.now() })
+  })
+}
+
+function sourceOf(actor: Actor): Source {
+  if (actor.kind === 'gitops-runtime') return { id: actor.runtimeId, shown: { runtime: actor.name } }
+  if (actor.kind === 'key') return { id: '', shown: { by: nameOf(actor) } }
+  throw fault('forbidden')
+}
+
+/** Adds the report to what the same source has said about the same image in the same workflow. The same report again changes only its time. */
+export async function saveReport(tx: Tx, { accountId, source, report, now }: SourcedReport): Promise<ImageReport> {
+  const { image, digest, tags, ...given } = report
+  const fresh = { workflow: given.workflow, ...source.shown }
+  const row = await lockImageReport(tx, {
+    id: newId(now),
+    account_id: accountId,
+    name: image,
+    digest,
+    source: source.id,
+    workflow: given.workflow.name,
+    revision: '',
+    tags: '[]',
+    facts: JSON.stringify(fresh),
+    created_at: now,
+    reported_at: now,
+  })
+  const before = ReportFacts.parse(parseJson(row.facts))
+  const facts = {
+    ...before,
+    ...defined(given),
+    ...source.shown,
+    workflow: { ...before.workflow, ...defined(given.workflow) },
+    ...defined({ git: joinGit(before.git, given.git) }),
+  }
+  const changes = {
+    revision: facts.git?.commit ?? '',
+    tags: JSON.stringify(tags ?? tagsOf(row)),
+    facts: JSON.stringify(facts),
+    reported_at: now,
+  }
+  await updateImageReport(tx, row.id, changes)
+  return toReport({ ...row, ...changes })
+}
+
+/** What is known of one commit is put together, and another commit replaces it. */
+function joinGit(before: ImageGit | undefined, given: ImageGit | undefined): ImageGit | undefined {
+  if (before === undefined || given === undefined) return given ?? before
+  const isOther = before.commit !== undefined && given.commit !== undefined && before.commit !== given.commit
+  return isOther ? given : { ...before, ...defined(given) }
+}
