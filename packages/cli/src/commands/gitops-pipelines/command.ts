@@ -36,7 +36,7 @@ export const gitopsPipelineCommands = [
       ...common,
     },
     examples: [
-      "windlass gitops pipelines create prod shop-test --repo https://git.example.com/acme/shop.git --branch main --image node:24 --script 'npm ci && npm test'",
+      "windlass gitops pipelines create prod shop-test --repo https://git.example.com/acme/shop.git --branch main --image node:24 --script 'npm test'",
       'windlass gitops pipelines create prod shop-build --repo https://git.example.com/acme/shop.git --workflow-template build',
     ],
     run: async (invocation) => (await import('./action.ts')).createPipeline(invocation),
