@@ -260,7 +260,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   expect(await commits()).toEqual(before)
   const url = `${source.url}/webhooks/${NAMESPACE}/site-test`
   const created = await at.windlass(line)
-  expect(created).toMatchObject({ code: 0, stdout: 'pipeline/site-test created\n' })
+  expect(created).toMatchObject({ code: 0, stdout: 'delivery-pipeline/site-test created\n' })
   expect(created.stderr).toContain(`Webhook created: ${url}\n`)
   expect(await commits()).toEqual(['ann: Create the delivery pipeline site-test', ...before])
   const files = ['event-source', 'sensor', 'workflow-template'].map((kind) => `prod/site-test.${kind}.yaml`)
@@ -270,7 +270,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   for (const file of files) expect(dry.stdout).toContain(`# ${file}\n${await at.inClone('apps', 'show', `HEAD:${file}`)}`)
   expect(await at.windlass(line)).toEqual({
     code: 0,
-    stdout: 'pipeline/site-test unchanged\n',
+    stdout: 'delivery-pipeline/site-test unchanged\n',
     stderr: `Webhook there already: ${url}\n`,
   })
   expect((await at.windlass('gitops pipelines list prod', at.keys.vic)).stdout.replaceAll(/ {2,}/g, '  ')).toBe(
@@ -307,8 +307,8 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
 
   // Who may not manage webhooks at the forge commits all the same, and is told.
   const other = await at.windlass(`gitops pipelines create prod by-ben ${site} --workflow-template build`, at.keys.ben)
-  expect(other).toMatchObject({ code: 0, stdout: 'pipeline/by-ben created\n' })
-  expect(other.stderr).toContain(`The forge has no webhook for ${source.url}/webhooks/${NAMESPACE}/by-ben: `)
+  expect(other).toMatchObject({ code: 0, stdout: 'delivery-pipeline/by-ben created\n' })
+  expect(other.stderr).toContain(`The webhook for ${source.url}/webhooks/${NAMESPACE}/by-ben was not created: `)
   for (const [words, code, why, key] of [
     [
       `site-test ${site} --branch dev --image node:24 --script make`,
@@ -317,7 +317,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
       at.keys.ada,
     ],
     [`x ${site} --workflow-template build --event tag`, 2, 'The event "tag" does not exist.', at.keys.ada],
-    [`x ${site}`, 2, 'Nothing says what the pipeline runs.', at.keys.ada],
+    [`x ${site}`, 2, 'The script is missing.', at.keys.ada],
     [`x --repo https://far.example.com/a/b.git --workflow-template build`, 3, 'no Git integration', at.keys.ada],
     [`x ${site} --workflow-template build`, 4, 'change-gitops', at.keys.vic],
   ] as const)

@@ -477,7 +477,7 @@ test('an application is created by a commit, applied by Argo CD, changed by anot
   const pipeline = await git.run(`pipelines create on-push --repo ${repo} --branch main --workflow-template build`)
   expect([pipeline.code, fixed(pipeline.text)]).toEqual([
     0,
-    `pipeline/on-push created
+    `delivery-pipeline/on-push created
 Commit on main: http://git/ann/apps/commit/COMMIT
 Webhook created: ${fixed(proxyUrl)}/webhooks/ARGOCD/on-push
 `,

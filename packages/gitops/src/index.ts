@@ -62,14 +62,7 @@ export {
   withFields,
   type ApplicationText,
 } from './application-files.ts'
-export {
-  readSealedService,
-  sealedServiceFile,
-  serviceFolder,
-  servicePath,
-  serviceSecretName,
-  type SealedService,
-} from './sealed-secret.ts'
+export { readSealedService, sealedServiceFile, serviceFolder, servicePath, serviceSecretName } from './sealed-secret.ts'
 export { homeOf } from './application-limits.ts'
 export {
   DELIVERY_FORGES,

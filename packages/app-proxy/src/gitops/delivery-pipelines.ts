@@ -92,7 +92,7 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
       const { name, dryRun } = input
       if (place.isHosted === true)
         throw fault('not-supported', {
-          message: 'A hosted GitOps runtime applies applications only, and a delivery pipeline is none.',
+          message: 'A hosted GitOps runtime applies only applications, so it cannot have delivery pipelines.',
           hint: 'Use a runtime in a cluster of your own.',
         })
       const source = await chooseSource(gitSources, call, input)
@@ -205,7 +205,7 @@ async function putHook(
   const hooks = FORGE_HOOKS[provider]
   const hook = { url, secret: token, ...(provider === 'gitea' && { authorization: `Bearer ${token}` }) }
   try {
-    const same = (await listHooks(session, repo)).filter((hook) => hook.url === url)
+    const same = (await listHooks(session, repo)).filter((one) => one.url === url)
     if (same.length > 0 && !isNew) return { url, state: 'existing' }
     // They have a token that the event source does not know.
     for (const { id } of same) await session.change(hooks.remove(repo, id))

@@ -3,6 +3,7 @@
  *
  * POST /v1/image-reports               ImageReportInput: a workflow in the cluster of a GitOps runtime, with the token of the runtime, or a CI job, with an API key
  * GET  /v1/image-reports               page(ImageReport), newest first
+ * GET  /v1/image-reports/{id}          ImageReport
  * GET  /v1/applications/{id}/images    page(ApplicationImage): the images of an application, each with its newest report
  *
  * The server itself reports what builds push.
@@ -81,7 +82,7 @@ const Digest = z.string().regex(DIGEST, 'must be a digest: sha256: and 64 hexade
 const Tag = z.string().regex(TAG, 'must be a tag')
 const Commit = z.string().regex(/^[0-9a-f]{7,64}$/, 'must be the hash of a commit')
 
-export const IMAGE_PULL_STATES = ['open', 'merged', 'closed'] as const
+const IMAGE_PULL_STATES = ['open', 'merged', 'closed'] as const
 
 /** The commit from which an image was built. */
 export const ImageGit = z.object({

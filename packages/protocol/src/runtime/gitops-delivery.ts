@@ -12,7 +12,7 @@ export const DELIVERY_EVENTS = ['push', 'pull-request'] as const
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number]
 
 /** The Service of its event source adds 16 characters, and its triggers add the event. */
-export const DeliveryPipelineName = z
+const DeliveryPipelineName = z
   .string()
   .regex(
     /^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/,
@@ -63,7 +63,7 @@ export const NewDeliveryPipeline = z
     run: DeliveryScript.optional(),
     /** A WorkflowTemplate of the runtime, instead of `run`. It gets the parameters `repository`, `branch` and `revision`. */
     workflowTemplate: KubeName.optional(),
-    /** Account of the namespace with which the sensor creates workflows. Default: that of Argo Events. */
+    /** Account of the namespace with which the sensor creates workflows. Default: `default`, which usually may not. */
     serviceAccount: KubeName.optional(),
     /** Default: the only one of the runtime. */
     gitSource: GitSourceName.optional(),
@@ -80,7 +80,7 @@ export const NewDeliveryPipeline = z
 export type NewDeliveryPipeline = z.output<typeof NewDeliveryPipeline>
 
 /** `failed`: the commit is made, and the forge does not call the event source. */
-export const WEBHOOK_STATES = ['created', 'existing', 'failed'] as const
+const WEBHOOK_STATES = ['created', 'existing', 'failed'] as const
 
 export const DeliveryPipelineChange = z.object({
   name: z.string(),

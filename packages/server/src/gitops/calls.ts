@@ -35,6 +35,8 @@ const LOST_DETAIL =
 const MAX_OPEN = 1_000
 /** Lost calls of one runtime whose end may still come. The oldest ones make room. */
 const MAX_LOST = 1_000
+/** Longest target of a record. Characters. */
+const MAX_TARGET = 300
 /** Lost calls that are listed at once. */
 const PAGE = 100
 /** A record of a call that began longer ago names that time. Milliseconds. */
@@ -88,8 +90,6 @@ export async function beginRuntimeCall(
       hint: 'Announce each call with an id of its own.',
     })
 }
-
-const MAX_TARGET = 300
 
 interface NewCall {
   readonly id: string

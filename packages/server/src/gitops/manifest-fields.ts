@@ -22,22 +22,19 @@ export const text = (longest: number) =>
     .transform((value) => (value === null || value === undefined || value === '' ? undefined : oneLine(value, longest)))
 
 /** The list is cut before its items are validated, because a runtime decides how many there are. */
-export const list = <T extends z.ZodType>(item: T, longest = MAX_LIST) =>
+const cutList = <T extends z.ZodType>(item: T, cut: (items: readonly unknown[]) => unknown[]) =>
   z
     .custom<readonly unknown[]>((items) => Array.isArray(items), { error: 'must be a list' })
     .nullish()
-    .transform((items) => (items ?? []).slice(0, longest))
+    .transform((items) => cut(items ?? []))
     .pipe(z.array(item))
+
+export const list = <T extends z.ZodType>(item: T, longest = MAX_LIST) => cutList(item, (items) => items.slice(0, longest))
 
 /** The end of a list, which has what is newest. */
-export const newest = <T extends z.ZodType>(item: T, longest: number) =>
-  z
-    .custom<readonly unknown[]>((items) => Array.isArray(items), { error: 'must be a list' })
-    .nullish()
-    .transform((items) => (items ?? []).slice(-longest))
-    .pipe(z.array(item))
+export const newest = <T extends z.ZodType>(item: T, longest: number) => cutList(item, (items) => items.slice(-longest))
 
-/** Texts of a list. */
+/** A text that is present, on one line. */
 export const line = (longest: number) => z.string().transform((value) => oneLine(value, longest))
 
 /** RFC 3339. What is not a time is absent. */

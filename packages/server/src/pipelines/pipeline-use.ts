@@ -1,7 +1,7 @@
 /** What a pipeline or a trigger is about to use, for the check of rights. */
 import type { App } from '../app.ts'
 import { requireRight, type Actor } from '../identity/actor.ts'
-import { requireRuntime } from '../runtimes/access.ts'
+import { requireRuntimeAccess } from '../runtimes/access.ts'
 import type { Place } from '../store/places.ts'
 import type { Query } from '../store/store.ts'
 
@@ -22,6 +22,6 @@ export function requireWrite(app: App, actor: Actor): AuthorizePipeline {
     requireRight(actor, 'change-pipelines', place)
     if (usesContexts) requireRight(actor, 'use-contexts', place)
     if (runtimes.length > 0) requireRight(actor, 'use-runtimes', place)
-    for (const name of new Set(runtimes)) await requireRuntime(app, actor, name, query)
+    for (const name of new Set(runtimes)) await requireRuntimeAccess(app, actor, name, query)
   }
 }

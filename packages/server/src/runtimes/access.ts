@@ -46,7 +46,7 @@ function denied({ name }: Tagged, teams: readonly string[]): Fault {
 }
 
 /** Throws `runtime-denied` unless the caller may use the runtime of this name or id. Ignores one that does not exist. */
-export async function requireRuntime(app: App, actor: Actor, name: string, query: Query = app.store.query): Promise<void> {
+export async function requireRuntimeAccess(app: App, actor: Actor, name: string, query: Query = app.store.query): Promise<void> {
   const access = await readRuntimeAccess(app, query, actor)
   const row = access === EVERYTHING ? undefined : await findRuntime(query, app.accountId, name)
   if (row !== undefined) access.require(row)

@@ -91,7 +91,7 @@ function AccessForm({ name, tags, teams, before, onClose }: FormProps): ReactEle
       <p>
         {tags.length === 0
           ? 'Add tags to the specification of the runtime. Tags can then be given to teams.'
-          : 'A tag is given to teams for all runtimes that have it. Members of a team of any tag use the runtime, and admins.'}
+          : 'A tag applies to all runtimes that have it. Admins, and members of a team of any of its tags, can use a runtime.'}
       </p>
       {tags.map((tag) => {
         const own = access[tag]

@@ -1,6 +1,7 @@
 /** `gitops images list` and `gitops images get`. */
 import { isId, systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
+import { formatBytes } from '@windlass/plan'
 import type { ImageReport } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
@@ -15,7 +16,6 @@ interface Shown {
 const MAX_PAGE = 500
 const DIGEST_SHOWN = 'sha256:'.length + 12
 const COMMIT_SHOWN = 8
-const KIBIBYTE = 1_024
 
 interface ListOptions extends Shown {
   readonly image: string | undefined
@@ -76,7 +76,7 @@ function describe(report: ImageReport): string[] {
     ['Digest:', report.digest],
     ['Tags:', report.tags?.join(', ')],
     ['Platforms:', report.platforms?.join(', ')],
-    ['Size:', sizeBytes === undefined ? undefined : `${Math.ceil(sizeBytes / KIBIBYTE)} KiB`],
+    ['Size:', sizeBytes === undefined ? undefined : formatBytes(sizeBytes)],
     ['Built:', builtAt === undefined ? undefined : formatTime(builtAt)],
     ['Repository:', git?.repo],
     ['Branch:', git?.branch],

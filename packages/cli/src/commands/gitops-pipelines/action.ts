@@ -32,8 +32,7 @@ interface CreateOptions extends Common {
 export async function createPipeline({ args, options, out, settings }: Invocation<CreateOptions>): Promise<void> {
   const [runtime = '', name = ''] = args
   const { repo, branch, workflowTemplate, serviceAccount, gitSource, noWebhook, message, dryRun, output } = options
-  if (repo === undefined)
-    throw fault('usage', { message: 'Nothing says which repository starts the pipeline.', hint: 'Name it with --repo URL.' })
+  if (repo === undefined) throw fault('usage', { message: 'The repository is missing.', hint: 'Add `--repo URL`.' })
   const input = {
     name,
     repository: repo,
@@ -69,9 +68,8 @@ function scriptOf({ image, script, gitSecret, workflowTemplate }: CreateOptions)
   if (workflowTemplate === undefined && image !== undefined && script !== undefined)
     return { image, script: script === '-' ? readInput('-').text : script, gitSecret }
   throw fault('usage', {
-    message:
-      workflowTemplate === undefined ? 'Nothing says what the pipeline runs.' : 'A template and a script exclude each other.',
-    hint: 'Give --image and --script, or --workflow-template.',
+    message: workflowTemplate === undefined ? 'The script is missing.' : 'A template and a script exclude each other.',
+    hint: 'Add `--image` and `--script`, or `--workflow-template`.',
   })
 }
 
@@ -86,7 +84,7 @@ function printFiles(out: Printer, { files, branch, repository }: DeliveryPipelin
 
 function printCreated(out: Printer, { name, commit, gitSource, isRefreshed, webhook }: DeliveryPipelineChange): void {
   const isNew = commit?.isNew === true
-  out.line(`pipeline/${name} ${isNew ? 'created' : 'unchanged'}`)
+  out.line(`delivery-pipeline/${name} ${isNew ? 'created' : 'unchanged'}`)
   if (isNew) out.note(`Commit on ${commit.branch}: ${commit.url}`)
   if (isNew && !isRefreshed)
     out.note(
@@ -95,7 +93,7 @@ function printCreated(out: Printer, { name, commit, gitSource, isRefreshed, webh
   if (webhook === undefined) return
   const { url, state, problem } = webhook
   if (state === 'failed')
-    out.note(`The forge has no webhook for ${url}: ${problem ?? ''} Repeat the command when that is mended.`)
+    out.note(`The webhook for ${url} was not created: ${problem ?? ''} Correct that, then run the command again.`)
   else out.note(`Webhook ${state === 'created' ? 'created' : 'there already'}: ${url}`)
 }
 

@@ -27,10 +27,10 @@ export const gitopsPipelineCommands = [
       ),
       serviceAccount: text(
         '--service-account <name>',
-        'Account with which the sensor creates workflows (default: that of Argo Events)',
+        'Account with which the sensor creates workflows (default: "default" of the namespace, which usually may not)',
       ),
       gitSource: text('--git-source <name>', 'Git source that gets the files (default: the only one)'),
-      noWebhook: flag('--no-webhook', 'Leave the webhook to you'),
+      noWebhook: flag('--no-webhook', 'Do not create the webhook'),
       message: text('-m, --message <text>', 'Message of the commit (default: what it does)'),
       dryRun: flag('--dry-run', 'Check and print the files, and change nothing'),
       ...common,

@@ -98,5 +98,5 @@ function readSecret(path: string): string {
 }
 
 function missing(what: string): Error {
-  return fault('usage', { message: 'The login is not complete.', hint: `Name ${what}.` })
+  return fault('usage', { message: 'The login is incomplete.', hint: `Add ${what}.` })
 }

@@ -7,7 +7,7 @@ const url = { runtimeUrl: text('--runtime-url <url>', 'URL of the runtime (defau
 const output = { output: oneOf('-o, --output <format>', 'Output format (default: text)', ['json', 'yaml']) }
 const message = { message: text('--message <text>', 'Message of the commit') }
 const SEALED =
-  'The runtime encrypts the login for the controller of Sealed Secrets in its cluster, and commits it in your name. Nobody can read it from Git or from the runtime again. Repeating the command replaces it.'
+  'The runtime encrypts the login for the controller of Sealed Secrets in its cluster, and commits it in your name. It cannot be read from Git or from the runtime again. Repeating the command replaces it.'
 
 export const gitopsServiceCommands = [
   command('gitops service list', {

@@ -35,12 +35,13 @@ export function openAsk({ caFile, environment }: Pick<Settings, 'caFile' | 'envi
   }
 }
 
-/** Returns the JSON of an answer with status 200. Throws `service-refused` for another one. */
+/** Returns the JSON of an answer with status 200. Throws `service-unreachable` for one that can pass, and `service-refused` for others. `hint`: for a login that is refused. */
 export function jsonOf(url: URL, { status, text }: Answered, hint?: string): unknown {
   const body = status === 200 ? parseJson(text) : undefined
   if (body !== undefined) return body
-  throw fault('service-refused', {
-    message: status === 200 ? `The answer of ${url.host} is not JSON.` : `${url.host} refuses the call (${status}).`,
-    ...(hint !== undefined && { hint }),
+  const isDenied = status === 401 || status === 403
+  throw fault(status === 429 || status >= 500 ? 'service-unreachable' : 'service-refused', {
+    message: status === 200 ? `The answer of ${url.host} is not JSON.` : `${url.host} answered with status ${status}.`,
+    ...(isDenied && hint !== undefined && { hint }),
   })
 }

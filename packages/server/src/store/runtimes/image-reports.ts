@@ -3,9 +3,6 @@ import { sql, type RawBuilder } from 'kysely'
 import type { ImageReportRow } from '../schema/schema.ts'
 import type { Query, Tx } from '../store.ts'
 
-/** What a report is about. Further reports of it change the same row. */
-export type ReportKey = Pick<ImageReportRow, 'account_id' | 'name' | 'digest' | 'source' | 'workflow'>
-
 /** Inserts the row unless there is one with its key. Returns the stored one, locked. */
 export async function lockImageReport(tx: Tx, row: ImageReportRow): Promise<ImageReportRow> {
   await tx.query

@@ -21,7 +21,7 @@ export async function findStoredObjects(query: Query, runtimeId: string, names: 
 
 /** What tells whether an object is stored in a version. */
 const NAMED = ['id', 'kind', 'namespace', 'name', 'version', 'end_cause'] as const
-export type NamedObject = Pick<ReportedObjectRow, (typeof NAMED)[number]>
+type NamedObject = Pick<ReportedObjectRow, (typeof NAMED)[number]>
 
 /** Like `findStoredObjects`, without what the objects are. */
 export async function findNamedObjects(query: Query, runtimeId: string, names: readonly string[]): Promise<NamedObject[]> {

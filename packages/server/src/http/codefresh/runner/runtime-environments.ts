@@ -6,7 +6,7 @@ import type { App } from '../../../app.ts'
 import { readSpec } from '../../../builds/schedule/limits.ts'
 import { requireFound } from '../../../builds/lifecycle/require-found.ts'
 import { isAllowed, nameOf, type Actor } from '../../../identity/actor.ts'
-import { readRuntimeAccess, requireRuntime } from '../../../runtimes/access.ts'
+import { readRuntimeAccess, requireRuntimeAccess } from '../../../runtimes/access.ts'
 import { getBase, listBases, putBase, removeBase, type BaseLayer } from '../../../runtimes/base-layers.ts'
 import { hideOperatorFields } from '../../../runtimes/operator-fields.ts'
 import { makeDefault, putRuntime, removeRuntime } from '../../../runtimes/runtimes.ts'
@@ -148,7 +148,7 @@ function readingRoutes(app: App): Route[] {
       query: Reading,
       replies: { 200: z.union([z.array(Document), Document]) },
       async handle({ params, query, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         const found = await showDocument(app, params.name, query)
         return ok(Array.isArray(found) ? found.map((each) => visibleTo(each, actor)) : visibleTo(found, actor))
       },
@@ -159,7 +159,7 @@ function readingRoutes(app: App): Route[] {
       params: ByName,
       replies: { 200: z.array(z.object({ component: z.string(), image: z.string() })) },
       async handle({ params, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime "${params.name}"`)
         return ok(imagesOf(readSpec(row)))
       },

@@ -17,7 +17,7 @@ import { readSpec } from '../../../builds/schedule/limits.ts'
 import { withHealth } from '../../../health/read-health.ts'
 import { isAllowed, nameOf } from '../../../identity/actor.ts'
 import { hideMergedFields } from '../../../runtimes/operator-fields.ts'
-import { readRuntimeAccess, requireRuntime } from '../../../runtimes/access.ts'
+import { readRuntimeAccess, requireRuntimeAccess } from '../../../runtimes/access.ts'
 import { etag, makeDefault, putRuntime, removeRuntime } from '../../../runtimes/runtimes.ts'
 import { listShownRuntimes } from '../../../runtimes/show-runtimes.ts'
 import { diffVersions, listVersions, showVersion } from '../../../runtimes/versions.ts'
@@ -64,7 +64,7 @@ function oneRuntimeRoutes(app: App): Route[] {
       query: RuntimeQuery,
       replies: { 200: Runtime },
       async handle({ params, query, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         const runtime = await showVersion(app, params.name, query)
         const isHidden = query.merged === true && !isAllowed(actor, 'manage-runners')
         const [shown] = await withHealth(app, [isHidden ? hideMergedFields(runtime) : runtime])
@@ -124,7 +124,7 @@ function versionRoutes(app: App): Route[] {
       params: ByName,
       replies: { 200: page(RuntimeVersion) },
       async handle({ params, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         return ok({ items: await listVersions(app, params.name) })
       },
     }),
@@ -136,7 +136,7 @@ function versionRoutes(app: App): Route[] {
       query: RuntimeDiffQuery,
       replies: { 200: RuntimeDiff },
       async handle({ params, query, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         const hidesOperatorFields = !isAllowed(actor, 'manage-runners')
         return ok(await diffVersions(app, params.name, { ...query, hidesOperatorFields }))
       },
@@ -148,7 +148,7 @@ function versionRoutes(app: App): Route[] {
       params: ByName,
       replies: { 200: RuntimeImages },
       async handle({ params, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime "${params.name}"`)
         return ok({ items: imagesOf(readSpec(row)) })
       },

@@ -4,7 +4,7 @@ import type { App } from '../../../app.ts'
 import { requireFound } from '../../../builds/lifecycle/require-found.ts'
 import { readRuntimeHealth, readServerHealth } from '../../../health/read-health.ts'
 import { readSystemState } from '../../../health/system-state.ts'
-import { readRuntimeAccess, requireRuntime } from '../../../runtimes/access.ts'
+import { readRuntimeAccess, requireRuntimeAccess } from '../../../runtimes/access.ts'
 import { readActivity } from '../../../runtimes/activity.ts'
 import { listShownRuntimes, showRuntime } from '../../../runtimes/show-runtimes.ts'
 import { findRuntime } from '../../../store/runtimes/runtimes.ts'
@@ -37,7 +37,7 @@ export function systemHealthRoutes(app: App): Route[] {
       params: ByName,
       replies: { 200: RuntimeActivity },
       async handle({ params, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         return ok(await readActivity(app, params.name))
       },
     }),
@@ -48,7 +48,7 @@ export function systemHealthRoutes(app: App): Route[] {
       params: ByName,
       replies: { 200: Health },
       async handle({ params, actor }) {
-        await requireRuntime(app, actor, params.name)
+        await requireRuntimeAccess(app, actor, params.name)
         const row = requireFound(await findRuntime(app.store.query, app.accountId, params.name), `runtime "${params.name}"`)
         const [health] = await readRuntimeHealth(app, [await showRuntime(app, row)])
         return ok(health)
