@@ -223,6 +223,8 @@ test('the commit of an image and its pull request are read from the forge, and s
   // The forge checks first whether it can merge.
   const merge = () => ann.api('POST', `/repos/ann/app/pulls/${number}/merge`, { Do: 'merge' }).then(() => 'merged', String)
   await expect.poll(merge).toBe('merged')
+  // Later tests push on top of it.
+  await tree.git('pull', '--quiet', '--ff-only', 'origin', 'main')
   const digest = `sha256:${'a'.repeat(64)}`
   const tokenFile = await sandbox.file('git-token', ann.token)
   const place = [
