@@ -10,6 +10,7 @@ import { openHttpScene, type HttpScene } from '../../packages/server/test/suppor
 import { eventually } from '../support/installation.ts'
 import { freePort } from '../support/process.ts'
 import { openRunnerScene, type Manager, type RunnerScene } from './support/runner-scene.ts'
+import { touchInJob } from './support/touch-in-job.ts'
 
 let runner: RunnerScene
 let server: HttpScene
@@ -72,7 +73,7 @@ test('the server shows a job from its pod to its end, without its variables and 
   })
   expect(`pod/${running.pod}`).toBe(pod)
   expect(running.startedAt).toBeGreaterThanOrEqual(running.receivedAt ?? Infinity)
-  await runner.kubectl('exec', running.pod ?? '', '--container', 'build', '--', 'touch', '/tmp/go')
+  await touchInJob(runner.kubectl, running.pod ?? '')
   await runner.ended(job)
   expect(await reported(id, 'success')).toMatchObject({ id: running.id, endedAt: expect.any(Number) })
 
@@ -98,7 +99,7 @@ test('jobs run while the server is away, and it knows how they ended when it is 
   const { id } = job.payload
   const running = await reported(id, 'running')
   await server.server.close()
-  await runner.kubectl('exec', running.pod ?? '', '--container', 'build', '--', 'touch', '/tmp/go')
+  await touchInJob(runner.kubectl, running.pod ?? '')
   await runner.ended(job)
   const during = await runner.ended(runner.enqueue(['echo during the outage']))
   const again = await startServer({ minFreeShare: 0, dataDir, port: Number(new URL(url).port) })

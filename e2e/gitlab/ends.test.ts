@@ -7,6 +7,7 @@ import type { FakeJob } from './support/fake-coordinator.ts'
 import { record } from './support/fake-jobs.ts'
 import { startFakeVault, type FakeVault } from './support/fake-vault.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
+import { touchInJob } from './support/touch-in-job.ts'
 
 const JWT = 'header.id-token-of-the-job.signature'
 
@@ -29,7 +30,7 @@ const started = (job: FakeJob): Promise<true> =>
 /** Lets the script of the only pod of a namespace end. */
 async function go(namespace = scene.namespace): Promise<void> {
   const [pod = ''] = await scene.names('pods', namespace)
-  await scene.cluster.kubectl('--namespace', namespace, 'exec', pod, '--container', 'build', '--', 'touch', '/tmp/go')
+  await touchInJob((...args) => scene.cluster.kubectl('--namespace', namespace, ...args), pod)
 }
 
 /** Final states that were sent for a job, also those that were refused. */
@@ -162,8 +163,7 @@ test('removals that the cluster refuses end: jobs are not followed again, take n
   const more = [scene.enqueue(UNTIL), scene.enqueue(UNTIL)]
   await Promise.all(more.map(started))
   await allow()
-  for (const pod of await scene.names('pods'))
-    await scene.kubectl('exec', pod, '--container', 'build', '--', 'touch', '/tmp/go').catch(() => undefined)
+  for (const pod of await scene.names('pods')) await touchInJob(scene.kubectl, pod).catch(() => undefined)
   for (const job of more) await scene.ended(job)
   await nothingIsLeft()
   await manager.service.stop('SIGKILL')

@@ -7,6 +7,7 @@ import { ensureImages } from '../support/images.ts'
 import { eventually } from '../support/installation.ts'
 import { runProgram } from '../support/process.ts'
 import { openRunnerScene, type Manager, type ManagerSettings, type RunnerScene } from './support/runner-scene.ts'
+import { touchInJob } from './support/touch-in-job.ts'
 import { traceLines } from './support/trace-lines.ts'
 
 let scene: RunnerScene
@@ -101,7 +102,7 @@ test('jobs that run at the same time have claims of their own by CI_CONCURRENT_I
     return names.length === jobs.length ? names : undefined
   })
   // Pods of earlier tests may still end, and have no container to enter.
-  for (const pod of pods) await scene.kubectl('exec', pod, '--container', 'build', '--', 'touch', '/kept/go')
+  for (const pod of pods) await touchInJob(scene.kubectl, pod, '/kept/go')
   for (const job of jobs) await scene.ended(job)
   const owners = jobs.map((job) => traceLines(job).find((line) => line.startsWith('owner ')) ?? '')
   expect(owners.toSorted()).toEqual(['owner 0', 'owner 1'])
@@ -133,7 +134,7 @@ test('the output of services is part of the trace of a job with CI_DEBUG_SERVICE
       .flatMap((line) => /^working in (\S+)$/.exec(line)?.[1] ?? [])
       .at(0),
   )
-  await scene.kubectl('exec', pod, '--container', 'build', '--', 'touch', '/tmp/go')
+  await touchInJob(scene.kubectl, pod)
   await scene.ended(shown)
   expect(shown.final, shown.trace.toString()).toMatchObject({ state: 'success' })
   expect(lines(), shown.trace.toString()).toEqual([1, 2, 3].map((n) => `[service:backend] line ${n} of the service, [MASKED]`))

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/installation.ts'
 import { record } from './support/fake-jobs.ts'
 import { openRunnerScene, type Manager, type RunnerScene } from './support/runner-scene.ts'
+import { touchInJob } from './support/touch-in-job.ts'
 
 let scene: RunnerScene
 beforeAll(async () => {
@@ -30,7 +31,7 @@ const HOLD = 'until [ -e /tmp/go ]; do sleep 0.2; done'
 /** Lets the scripts of all pods of a namespace continue. */
 async function letGo(namespace = scene.namespace): Promise<void> {
   for (const pod of await scene.names('pods', namespace))
-    await scene.cluster.kubectl('--namespace', namespace, 'exec', pod, '--container', 'build', '--', 'touch', '/tmp/go')
+    await touchInJob((...args) => scene.cluster.kubectl('--namespace', namespace, ...args), pod)
 }
 
 /** Returns the value of a metric of a manager. */

@@ -15,6 +15,7 @@ import { WINDLASS } from '../support/programs.ts'
 import { TOKEN } from './support/coordinator-pair.ts'
 import type { FakeJob } from './support/fake-coordinator.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
+import { touchInJob } from './support/touch-in-job.ts'
 
 const NAMESPACE = `one-${process.pid}`
 const JOBS = `one-jobs-${process.pid}`
@@ -94,8 +95,7 @@ async function reported(job: FakeJob, state: GitlabJob['state']): Promise<Gitlab
 
 /** Prints a line, and ends when the file is there. */
 const UNTIL = ['echo started; until [ -e /tmp/go ]; do sleep 0.2; done; echo went']
-const letGo = ({ pod = '' }: GitlabJob): Promise<string> =>
-  scene.kubectl('exec', pod, '--container', 'build', '--', 'touch', '/tmp/go')
+const letGo = ({ pod = '' }: GitlabJob): Promise<void> => touchInJob(scene.kubectl, pod)
 const runnerPods = async (): Promise<string[]> =>
   (await kubectl('get', 'pods', '--selector', 'app=runner', '--output', 'name')).split('\n').filter((line) => line !== '')
 

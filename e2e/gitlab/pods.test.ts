@@ -5,6 +5,7 @@ import { ensureImages } from '../support/images.ts'
 import { eventually } from '../support/installation.ts'
 import type { FakeJob } from './support/fake-coordinator.ts'
 import { openRunnerScene, type RunnerScene } from './support/runner-scene.ts'
+import { touchInJob } from './support/touch-in-job.ts'
 
 const KUBERNETES = `
 pod_labels_overwrite_allowed = "^team="
@@ -82,7 +83,7 @@ async function podOf(
   const [name = ''] = await scene.names('pods')
   expect(name, job.trace.toString()).not.toBe('')
   const pod = Pod.parse(JSON.parse(await scene.kubectl('get', name, '--output', 'json')))
-  await scene.kubectl('exec', name, '--container', 'build', '--', 'touch', '/tmp/go')
+  await touchInJob(scene.kubectl, name)
   await scene.ended(job)
   await eventually('the pod is gone', async () => ((await scene.names('pods')).length === 0 ? true : undefined))
   return { job, pod }
