@@ -39,7 +39,7 @@ export async function showReport({ store, accountId }: App, id: string): Promise
 export async function listApplicationImages(app: App, name: string): Promise<ApplicationImage[]> {
   const { images } = await showApplication(app, name)
   return Promise.all(
-    images.slice(0, MAX_IMAGES).map(async (image) => {
+    [...new Set(images)].slice(0, MAX_IMAGES).map(async (image) => {
       const reference = parseImageReference(image)
       const row = reference && (await findLastReport(app.store.query, app.accountId, reference))
       return { image, ...defined({ report: row && toReport(row) }) }

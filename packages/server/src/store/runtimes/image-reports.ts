@@ -64,14 +64,15 @@ export async function listImageReports(query: Query, filter: ImageReportFilter):
   return select.orderBy('id', 'desc').limit(filter.limit).execute()
 }
 
-/** Finds the report of an image that was made or repeated last. */
+/** Finds the report of an image that was made or repeated last. The long columns are read of that report only. */
 export async function findLastReport(query: Query, accountId: string, image: ReportedImage): Promise<ImageReportRow | undefined> {
   const { name, tag = 'latest', digest } = image
-  const select = query.selectFrom('image_report').selectAll().where('account_id', '=', accountId).where('name', '=', name)
-  return (digest === undefined ? select.where(hasTag(tag)) : select.where('digest', '=', digest))
+  const select = query.selectFrom('image_report').select('id').where('account_id', '=', accountId).where('name', '=', name)
+  const last = (digest === undefined ? select.where(hasTag(tag)) : select.where('digest', '=', digest))
     .orderBy('reported_at', 'desc')
     .orderBy('id', 'desc')
-    .executeTakeFirst()
+    .limit(1)
+  return query.selectFrom('image_report').selectAll().where('id', '=', last).executeTakeFirst()
 }
 
 /** True for a JSON list with the tag. LIKE would ignore the case on SQLite, and take `_` for any character. */

@@ -3,10 +3,13 @@ import { ImageReportInput } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../../src/app.ts'
 import { applyEvents } from '../../../src/builds/engine/events.ts'
-import { listReportPage } from '../../../src/gitops/images/show-reports.ts'
+import { listApplicationImages, listReportPage } from '../../../src/gitops/images/show-reports.ts'
 import { saveReport } from '../../../src/gitops/images/take-report.ts'
+import { createGitopsToken } from '../../../src/gitops/runtimes.ts'
 import { retain } from '../../../src/retention.ts'
 import { findLastReport } from '../../../src/store/runtimes/image-reports.ts'
+import { argoApplication, event, report as reportEvents } from '../../support/fakes/application-reporter.ts'
+import { record } from '../../support/rows-read.ts'
 import { numbered, openScene, runAttempt, started, submit } from '../../support/scene.ts'
 import { DATABASES, openTestApp, type Database } from '../../support/stores.ts'
 
@@ -71,6 +74,17 @@ describe.each(DATABASES)('reports of images on $name', ({ open }) => {
     const found = (tag: string) => findLastReport(app.store.query, app.accountId, { name: NAME, tag })
     expect((await found('v1'))?.digest).toBe(digest('b'))
     expect(await found('latest')).toBeUndefined()
+    // However many reports an image has, one of them is read, and an image that is named twice is asked for once.
+    await createGitopsToken(app, { runtime: 'prod', by: 'tester' })
+    const shop = argoApplication('shop', { status: { summary: { images: [`${NAME}:v1`, `${NAME}:v1`] } } })
+    await reportEvents(app, { data: event(shop, app.clock.now()) })
+    const asked = await record(async () =>
+      expect(await listApplicationImages(app, 'prod/argocd/shop')).toEqual([
+        { image: `${NAME}:v1`, report: expect.objectContaining({ digest: digest('b') }) },
+      ]),
+    )
+    const reads = asked.filter(({ text }) => text.includes('from "image_report"'))
+    expect(reads).toEqual([expect.objectContaining({ text: expect.stringMatching(/limit [?$]/) })])
   })
 
   test('a build reports what it pushes, with the commit that the server knows, and reports end with their age', async () => {
