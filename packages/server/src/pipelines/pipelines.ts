@@ -18,6 +18,7 @@ import { deleteCronTriggersOfPipeline } from '../store/triggers/cron-triggers.ts
 import { deleteEventTriggersOfPipeline } from '../store/triggers/event-triggers.ts'
 import { replaceDocumentCronTriggers } from '../triggers/cron/cron-triggers.ts'
 import { replaceDocumentEventTriggers } from '../triggers/events/event-triggers.ts'
+import { listTriggerRuntimes } from '../triggers/trigger-runtimes.ts'
 import { replaceDocumentTriggers } from '../triggers/triggers.ts'
 import { addVersion, type Change } from './add-version.ts'
 import { stringifyMasked } from './mask-document.ts'
@@ -105,7 +106,12 @@ async function writePipeline(
   const before = await lockPipeline(tx, app.accountId, put.name ?? name)
   // Before everything that tells whether the pipeline exists. A role for the pipeline neither creates nor renames it.
   const place = { project: await findProjectOf(app, tx, name), pipeline: before?.name === name ? before.id : null }
-  await put.authorize?.({ place, usesContexts: contextsOf(put).length > 0, runtimes: runtimesOf(put) }, tx.query)
+  if (put.authorize !== undefined) {
+    const runtimes = runtimesOf(put)
+    const ofTriggers = before === undefined ? [] : await listTriggerRuntimes(tx, before.id)
+    const runsOn = [runtimeOf(put) ?? undefined, ...runtimes, ...ofTriggers]
+    await put.authorize({ place, usesContexts: contextsOf(put).length > 0, runtimes, runsOn }, tx.query)
+  }
   if (before === undefined && put.name !== undefined && put.name !== name) {
     throw fault('request-invalid', {
       message: `The document is for the pipeline "${name}", not "${put.name}".`,

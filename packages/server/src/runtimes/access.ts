@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { isAllowed, type Actor } from '../identity/actor.ts'
 import { listTeamsOf } from '../store/access/teams.ts'
-import { findRuntime } from '../store/runtimes/runtimes.ts'
+import { findDefaultRuntime, findRuntime } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
 
@@ -45,9 +45,15 @@ function denied({ name }: Tagged, teams: readonly string[]): Fault {
   return fault('runtime-denied', { message: `Only ${members}admins may use the runtime environment "${name}".` })
 }
 
-/** Throws `runtime-denied` unless the caller may use the runtime of this name or id. Ignores one that does not exist. */
-export async function requireRuntimeAccess(app: App, actor: Actor, name: string, query: Query = app.store.query): Promise<void> {
+/** Throws `runtime-denied` unless the caller may use the runtime of this name or id, or the default one. Ignores one that does not exist. */
+export async function requireRuntimeAccess(
+  app: App,
+  actor: Actor,
+  name: string | undefined,
+  query: Query = app.store.query,
+): Promise<void> {
   const access = await readRuntimeAccess(app, query, actor)
-  const row = access === EVERYTHING ? undefined : await findRuntime(query, app.accountId, name)
+  if (access === EVERYTHING) return
+  const row = await (name === undefined ? findDefaultRuntime(query, app.accountId) : findRuntime(query, app.accountId, name))
   if (row !== undefined) access.require(row)
 }

@@ -49,7 +49,8 @@ export async function lockPipelineOf(
   const place = { project: pipeline === undefined ? '' : pipeline.project_id, pipeline: pipeline?.id ?? null }
   const { name: runtime } = spec.runtimeEnvironment ?? {}
   const runtimes = runtime === undefined ? [] : [runtime]
-  await authorize?.({ place, usesContexts: spec.contexts.length > 0, runtimes }, tx.query)
+  const runsOn = pipeline === undefined ? runtimes : [runtime ?? pipeline.runtime ?? undefined]
+  await authorize?.({ place, usesContexts: spec.contexts.length > 0, runtimes, runsOn }, tx.query)
   return requireFound(pipeline, `pipeline "${name}"`)
 }
 

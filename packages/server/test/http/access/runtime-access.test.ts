@@ -48,6 +48,10 @@ test('only members of a team of its tags see a runtime and build on it; others g
     'store its pipeline': (client) => client.pipelines.put(train.name, train),
     'store a document that names it': (client) => client.pipelines.put('shop/inline', { name: 'shop/inline', document: inline }),
     'store a trigger': (client) => client.cronTriggers.create({ ...nightly, runtimeEnvironment: { name: 'gpu' } }),
+    'store a trigger of its pipeline': (client) =>
+      client.cronTriggers.create({ ...nightly, pipeline: train.name, name: 'of-train' }),
+    'store a pipeline whose trigger names it': (client) =>
+      client.pipelines.put('shop/free', { name: 'shop/free', document: HELLO, runtime: 'local' }),
     'read it': (client) => client.runtimes.get('gpu'),
     'read its versions': (client) => client.runtimes.versions('gpu'),
     'compare its versions': (client) => client.runtimes.diff('gpu', { query: { from: 1 } }),
@@ -85,8 +89,21 @@ test('only members of a team of its tags see a runtime and build on it; others g
   await expect(low.runtimes.get('gpu')).rejects.toMatchObject(DENIED)
   expect(await admin.builds.create({ pipeline: train.name })).toMatchObject({ runtime: 'gpu' })
 
+  await admin.pipelines.create({ name: 'shop/open', document: HELLO })
   await admin.runtimes.makeDefault('gpu')
-  await expect(jo.builds.create({ document: HELLO }), 'the default runtime').rejects.toMatchObject(DENIED)
+  const open = { ...nightly, pipeline: 'shop/open' }
+  const onDefault: Record<string, (client: ApiClient) => Promise<unknown>> = {
+    'start a build': (client) => client.builds.create({ document: HELLO }),
+    'store a trigger': (client) => client.cronTriggers.create(open),
+    'store a pipeline': (client) => client.pipelines.put('shop/open', { name: 'shop/open', document: HELLO }),
+  }
+  for (const [what, call] of Object.entries(onDefault)) {
+    await expect(call(jo), `${what} on the default runtime`).rejects.toMatchObject(DENIED)
+    await expect(call(mira), `${what} on the default runtime`).resolves.toBeDefined()
+  }
+  // A trigger, and a pipeline whose triggers name none, are free to name another one.
+  await jo.cronTriggers.create({ ...open, name: 'on-local', runtimeEnvironment: { name: 'local' } })
+  await jo.pipelines.put('shop/open', { name: 'shop/open', document: HELLO, runtime: 'local' })
   await admin.teams.removeMember('ml', 'mira')
   await expect(mira.runtimes.get('gpu')).rejects.toMatchObject(DENIED)
   await give(scene, {})
