@@ -72,6 +72,6 @@ export const archives = {
 
 export const settings = {
   get: route('GET', '/v1/settings', { answer: AccountSettings }),
-  /** Replaces the settings of the account. Omitted ones get their defaults. */
+  /** Replaces the settings of the account. Omitted ones get their defaults, except `runtimeAccess`, which stays. */
   put: route('PUT', '/v1/settings', { body: AccountSettingsInput, answer: AccountSettings }),
 }

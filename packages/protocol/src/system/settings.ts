@@ -110,6 +110,14 @@ export type PipelineSettings = z.output<typeof PipelineSettings>
 const MAX_TAGS = 200
 const MAX_TEAMS = 100
 
+/**
+ * Tag of runtime environments -> names of teams. Only members of a team of one of its tags, and admins, see and use a runtime environment with such a tag. Tags
+ * that are not listed restrict nothing.
+ */
+const RuntimeAccess = z
+  .record(z.string().min(1).max(100), z.array(Name).max(MAX_TEAMS))
+  .refine((tags) => Object.keys(tags).length <= MAX_TAGS, `must have at most ${MAX_TAGS} tags`)
+
 export const AccountSettings = z.object({
   /** New builds wait; running builds continue. */
   pauseBuilds: z.boolean().default(false),
@@ -136,15 +144,12 @@ export const AccountSettings = z.object({
   /** Lifetime of the ID tokens of steps. Seconds. */
   oidcTokenSeconds: z.int().min(60).max(3600).default(300),
   logLimits: LogLimits.prefault({}),
-  /**
-   * Tag of runtime environments -> names of teams. Only members of a team of one of its tags, and admins, see and use a runtime environment with such a tag. Tags
-   * that are not listed restrict nothing.
-   */
-  runtimeAccess: z
-    .record(z.string().min(1).max(100), z.array(Name).max(MAX_TEAMS))
-    .refine((tags) => Object.keys(tags).length <= MAX_TAGS, `must have at most ${MAX_TAGS} tags`)
-    .default({}),
+  runtimeAccess: RuntimeAccess.default({}),
 })
 export type AccountSettings = z.output<typeof AccountSettings>
-/** Body of PUT. Omitted fields are reset to their defaults. Unknown keys are rejected. */
-export const AccountSettingsInput = z.strictObject(AccountSettings.shape)
+/**
+ * Body of PUT. Omitted fields are reset to their defaults, except `runtimeAccess`, which stays: a client that does not know it must not open all runtime environments.
+ * Unknown keys are rejected.
+ */
+export const AccountSettingsInput = z.strictObject({ ...AccountSettings.shape, runtimeAccess: RuntimeAccess.optional() })
+export type AccountSettingsInput = z.output<typeof AccountSettingsInput>

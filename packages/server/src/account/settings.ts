@@ -1,7 +1,7 @@
 /** Settings of the account: defaults for pipelines, and limits that apply to all of them. */
 import { fault } from '@windlass/kit'
 import { REASONS } from '@windlass/plan'
-import { AccountSettings } from '@windlass/protocol'
+import { AccountSettings, type AccountSettingsInput } from '@windlass/protocol'
 import type { App } from '../app.ts'
 import { noteDetail } from '../audit/call.ts'
 import { describeChanges } from '../audit/describe-changes.ts'
@@ -26,9 +26,10 @@ export function pauseMessage({ pauseReason }: Pick<AccountSettings, 'pauseReason
  * Replaces all settings; a raised limit takes effect immediately. Builds that wait for the end of a pause repeat its new reason. Throws `not-found` for an
  * unknown team.
  */
-export async function putAccountSettings(app: App, settings: AccountSettings): Promise<AccountSettings> {
-  await app.store.write(async (tx) => {
+export async function putAccountSettings(app: App, input: AccountSettingsInput): Promise<AccountSettings> {
+  return app.store.write(async (tx) => {
     const before = await readAccountSettings(tx.query, app.accountId)
+    const settings = { ...input, runtimeAccess: input.runtimeAccess ?? before.runtimeAccess }
     await requireTeams(app, tx.query, { before, settings })
     noteDetail(describeChanges('settings', before, settings))
     await saveAccountSettings(tx, app.accountId, JSON.stringify(settings))
@@ -36,8 +37,8 @@ export async function putAccountSettings(app: App, settings: AccountSettings): P
     if (settings.pauseBuilds)
       await changeWaitingMessage(tx, app.accountId, { reason: 'account-paused', message: pauseMessage(settings) })
     tx.wake(ELECT_TOPIC)
+    return settings
   })
-  return settings
 }
 
 /** Throws `not-found` for an unknown team that was not there before: other settings can still be changed after a team was deleted. */

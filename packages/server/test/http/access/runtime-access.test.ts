@@ -148,4 +148,9 @@ test('tags are given to teams that exist, and a deleted team leaves its tags to 
   // Other settings can still be changed.
   await admin.settings.put({ ...(await admin.settings.get()), concurrency: 3 })
   await expect(jo.runtimes.get('gpu')).rejects.toMatchObject(DENIED)
+  // A client that does not know the setting keeps it, and only a given one opens the runtime.
+  expect(await admin.settings.put({ concurrency: 4 })).toMatchObject({ concurrency: 4, runtimeAccess: { gpu: ['ml'] } })
+  await expect(jo.runtimes.get('gpu')).rejects.toMatchObject(DENIED)
+  await admin.settings.put({ runtimeAccess: {} })
+  await jo.runtimes.get('gpu')
 })

@@ -15,7 +15,7 @@ export function settingsRoutes(app: App): Route[] {
       handle: async () => ok(await readAccountSettings(app.store.query, app.accountId)),
     }),
     route('PUT', '/v1/settings', {
-      summary: 'Replace the settings of the account; omitted settings get their defaults',
+      summary: 'Replace the settings of the account; omitted settings get their defaults, except runtimeAccess',
       allow: 'manage-account',
       scope: 'account:write',
       body: AccountSettingsInput,
