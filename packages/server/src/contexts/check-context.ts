@@ -14,6 +14,7 @@ import { chooseRuntime } from '../builds/create/prepare.ts'
 import { getsBuildsOf } from '../builds/schedule/capacity.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { countOtherChecks, endContextCheck, listContextChecks, saveCheckRequest } from '../store/account/context-checks.ts'
+import type { RuntimeAccess } from '../runtimes/access.ts'
 import { findContext, lockContext } from '../store/account/contexts.ts'
 import { ensureJob, jobTopic, updateJob } from '../store/runtimes/agent-jobs.ts'
 import { isOnline, listAgents } from '../store/runtimes/agents.ts'
@@ -34,11 +35,12 @@ const MAX_RUNNING = 20
 const Payload = z.object({ contextId: z.string(), runtimeId: z.string() })
 const Stored = ContextCheckResult.extend({ at: z.int(), requestedAt: z.int() })
 
-/** Returns the last check of a context by the agent of each runtime, the latest first. Throws `not-found`. */
-export async function showContextChecks(app: App, name: string): Promise<ContextCheck[]> {
+/** Returns the last check of a context by the agent of each runtime that the caller may use, the latest first. Throws `not-found`. */
+export async function showContextChecks(app: App, name: string, access?: RuntimeAccess): Promise<ContextCheck[]> {
   const { accountId, store, clock } = app
   const context = requireFound(await findContext(store.query, accountId, name), `context "${name}"`)
-  const runtimes = new Map((await listRuntimes(store.query, accountId)).map(({ id, name: runtime }) => [id, runtime]))
+  const seen = (await listRuntimes(store.query, accountId)).filter((runtime) => access?.allows(runtime) ?? true)
+  const runtimes = new Map(seen.map(({ id, name: runtime }) => [id, runtime]))
   const rows = await listContextChecks(store.query, context.id)
   return rows.flatMap((row) => {
     const runtime = runtimes.get(row.runtime_id)
@@ -77,19 +79,22 @@ export interface CheckRequest {
   readonly runtime: string | undefined
   /** Name of the caller. */
   readonly by: string
+  /** Default: every runtime. */
+  readonly access?: RuntimeAccess | undefined
   readonly signal: AbortSignal
 }
 
 /**
  * Lets the agent of a runtime check a context, and waits shortly for the result. A second call joins the check in progress. Throws `not-found`,
- * `runtime-unknown`, `context-not-checkable`, `context-of-other-runtime`, `agent-not-connected`, `conflict` for an agent whose version has no checks, and
+ * `runtime-unknown`, `runtime-denied`, `context-not-checkable`, `context-of-other-runtime`, `agent-not-connected`, `conflict` for an agent whose version has no checks, and
  * `forge-unreachable` or `forge-refused` for a token that has expired, and `rate-limited` if too many checks are in progress.
  */
-export async function checkContext(app: App, name: string, { runtime: wanted, by, signal }: CheckRequest): Promise<ContextCheck> {
+export async function checkContext(app: App, name: string, request: CheckRequest): Promise<ContextCheck> {
   const { accountId, store, clock } = app
+  const { by, access, signal } = request
   const context = requireFound(await findContext(store.query, accountId, name), `context "${name}"`)
   requireIntegration(context)
-  const runtime = await requireRuntime(app, context, wanted)
+  const runtime = await requireRuntime(app, context, request)
   requireAllowed(app, context, runtime)
   const agent = await requireAgent(app, runtime)
   // Renews a token that is about to expire, which takes too long when a job is handed out.
@@ -134,9 +139,9 @@ export async function checkContext(app: App, name: string, { runtime: wanted, by
   )
 }
 
-/** Returns the named runtime, that of the context, or the default one. Throws `runtime-unknown`. */
-async function requireRuntime(app: App, context: ContextRow, name: string | undefined): Promise<RuntimeRow> {
-  const found = await chooseRuntime(app, name ?? runtimeOf(app, context))
+/** Returns the named runtime, that of the context, or the default one. Throws `runtime-unknown` and `runtime-denied`. */
+async function requireRuntime(app: App, context: ContextRow, { runtime, access }: CheckRequest): Promise<RuntimeRow> {
+  const found = await chooseRuntime(app, runtime ?? runtimeOf(app, context), access)
   if (found !== undefined) return found
   throw fault('runtime-unknown', {
     message: 'There is no default runtime environment.',

@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { readSpec } from '../builds/schedule/limits.ts'
 import { isAllowed, type Actor } from '../identity/actor.ts'
 import { listTeamsOf } from '../store/access/teams.ts'
-import { findDefaultRuntime, findRuntime } from '../store/runtimes/runtimes.ts'
+import { findDefaultRuntime, findRuntime, listRuntimes } from '../store/runtimes/runtimes.ts'
 import type { RuntimeRow } from '../store/schema/schema.ts'
 import type { Query } from '../store/store.ts'
 
@@ -38,6 +38,14 @@ export async function readRuntimeAccess({ accountId }: App, query: Query, actor:
       if (refusal !== undefined) throw refusal
     },
   }
+}
+
+/** Returns the ids of the runtimes that the caller may not see. */
+export async function findHiddenRuntimes(app: App, actor: Actor): Promise<ReadonlySet<string>> {
+  const { query } = app.store
+  const access = await readRuntimeAccess(app, query, actor)
+  const all = access === EVERYTHING ? [] : await listRuntimes(query, app.accountId)
+  return new Set(all.filter((runtime) => !access.allows(runtime)).map(({ id }) => id))
 }
 
 function denied({ name }: Tagged, teams: readonly string[]): Fault {

@@ -6,6 +6,7 @@ import { hasScope, mayDo, placesOf, type Actor } from '../../identity/actor.ts'
 import { listBuilds } from '../../store/builds/lists/build-lists.ts'
 import type { BuildFilter } from '../../store/builds/lists/build-filter.ts'
 import type { BuildRow } from '../../store/schema/schema.ts'
+import { findHiddenRuntimes } from '../../runtimes/access.ts'
 import { findNames } from '../../store/search.ts'
 import { toRef } from './limit-use.ts'
 import { NO_PLACE } from '../../store/places.ts'
@@ -57,6 +58,8 @@ async function findNamed(app: App, actor: Actor, { kind, text, limit }: Asked): 
   const { right, scope } = SEEN[kind]
   const places = placesOf(actor, right)
   if (places === undefined ? !mayDo(actor, { right, scope }, NO_PLACE) : !hasScope(actor, scope)) return []
-  const found = await findNames(app.store.query, kind, { accountId: app.accountId, text, places, limit })
-  return found.map(({ id, name }) => ({ kind, id, name }))
+  const hidden = kind === 'runtime' ? await findHiddenRuntimes(app, actor) : new Set()
+  const found = await findNames(app.store.query, kind, { accountId: app.accountId, text, places, limit: limit + hidden.size })
+  const seen = found.filter(({ id }) => !hidden.has(id)).slice(0, limit)
+  return seen.map(({ id, name }) => ({ kind, id, name }))
 }

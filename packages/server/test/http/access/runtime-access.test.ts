@@ -78,6 +78,10 @@ test('only members of a team of its tags see a runtime and build on it; others g
   expect((await jo.health.server()).runtimes.map(({ name }) => name)).toEqual(['local'])
   const listed = await jo.call('GET', '/api/runtime-environments', Listed)
   expect(listed.map(({ metadata }) => metadata.name)).toEqual(['local'])
+  const found = async ({ builds }: ApiClient) => (await builds.search({ query: { q: 'g', limit: 1 } })).items.map(({ name }) => name)
+  await admin.runtimes.create({ name: 'grid', type: 'fake' })
+  expect([await found(jo), await found(mira)]).toEqual([['grid'], ['gpu']])
+  await admin.runtimes.delete('grid')
   // Developers change no runtimes, members of teams included.
   for (const client of [jo, mira]) await expect(client.runtimes.put('gpu', gpu)).rejects.toMatchObject({ code: 'forbidden' })
   // What does not use it is not affected, and a member may use it by any of its tags.

@@ -1,20 +1,26 @@
 /** Checks of contexts: the request, what the agent gets and when it does not, and what becomes of the report. */
 import { randomUUID } from 'node:crypto'
+import { newId } from '@windlass/kit'
 import {
+  AccountSettings,
   CONTEXT_CHECKS_FEATURE,
   JOBS_FEATURE,
   PipelineInput,
+  RuntimeInput,
   type AgentJob,
   type ContextCheckResult,
   type ContextInput,
 } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putAccountSettings } from '../../../src/account/settings.ts'
 import { changeAgent, createAgent, removeAgent } from '../../../src/agents/agents.ts'
 import { takeJobReport } from '../../../src/agents/jobs.ts'
 import type { App } from '../../../src/app.ts'
 import { checkContext, showContextChecks } from '../../../src/contexts/check-context.ts'
 import { putContext, removeContext } from '../../../src/contexts/contexts.ts'
 import { putPipeline } from '../../../src/pipelines/pipelines.ts'
+import { readRuntimeAccess } from '../../../src/runtimes/access.ts'
+import { putRuntime } from '../../../src/runtimes/runtimes.ts'
 import { claim } from '../../../src/tasks/claim.ts'
 import { greetAgent } from '../../../src/tasks/hello.ts'
 import { callOfAgents, openScene, PROTOCOL, type Scene } from '../../support/scene.ts'
@@ -94,6 +100,16 @@ describe.each(DATABASES)('checks of contexts on $name', ({ open }) => {
     expect(check).toMatchObject({ state: 'done', result: { ...REACHED, at: clock.now(), isOutdated: false } })
     const stored = await app.store.query.selectFrom('context_check').selectAll().execute()
     expect(JSON.stringify(stored)).not.toContain(PASSWORD)
+    // A caller who may not use the runtime neither starts a check on it nor sees one.
+    const spec = { tags: ['gpu'] }
+    const input = RuntimeInput.parse({ name: 'local', type: 'fake', agent: 'agent', isDefault: true, spec })
+    await putRuntime(app, { name: 'local', input, changedBy: 'tester' })
+    await putAccountSettings(app, AccountSettings.parse({ runtimeAccess: { gpu: [] } }))
+    const { accountId, store } = app
+    const kim = { kind: 'key', id: newId(clock.now()), accountId, name: 'kim', role: 'maintainer' } as const
+    const access = await readRuntimeAccess(app, store.query, kim)
+    expect(await showContextChecks(app, 'images', access)).toEqual([])
+    await expect(checkContext(app, 'images', { ...NOW, access })).rejects.toMatchObject({ code: 'runtime-denied' })
   })
 
   test('a repeated report changes nothing, nor does one of an earlier request (E31)', async () => {

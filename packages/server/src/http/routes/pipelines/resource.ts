@@ -5,6 +5,7 @@ import { checkContext, showContextChecks } from '../../../contexts/check-context
 import { showContext } from '../../../contexts/context-use.ts'
 import { listShownContexts, putContext, removeContext } from '../../../contexts/contexts.ts'
 import { nameOf } from '../../../identity/actor.ts'
+import { readRuntimeAccess } from '../../../runtimes/access.ts'
 import { ByName } from './pipeline.ts'
 import { created, done, ok, route, type Route } from '../../route.ts'
 
@@ -61,7 +62,10 @@ export function contextRoutes(app: App): Route[] {
       scope: 'context:read',
       params: ByName,
       replies: { 200: page(ContextCheck) },
-      handle: async ({ params }) => ok({ items: await showContextChecks(app, params.name) }),
+      async handle({ params, actor }) {
+        const access = await readRuntimeAccess(app, app.store.query, actor)
+        return ok({ items: await showContextChecks(app, params.name, access) })
+      },
     }),
     route('POST', '/v1/contexts/{name}/check', {
       summary:
@@ -73,7 +77,8 @@ export function contextRoutes(app: App): Route[] {
       replies: { 200: ContextCheck },
       isHeld: true,
       async handle({ params, body: { runtime }, actor, signal }) {
-        return ok(await checkContext(app, params.name, { runtime, by: nameOf(actor), signal }))
+        const access = await readRuntimeAccess(app, app.store.query, actor)
+        return ok(await checkContext(app, params.name, { runtime, by: nameOf(actor), access, signal }))
       },
     }),
     route('DELETE', '/v1/contexts/{name}', {
