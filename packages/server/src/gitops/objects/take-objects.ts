@@ -13,6 +13,7 @@ import {
   findStoredObjects,
   noteListedObjects,
   saveReportedObject,
+  type ObjectPlace,
 } from '../../store/runtimes/reported-objects.ts'
 import type { ReportedObjectRow } from '../../store/schema/schema.ts'
 import type { Tx } from '../../store/store.ts'
@@ -32,7 +33,7 @@ interface Applied {
 
 /** Applies events in their order. Returns how many of them changed something. */
 export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked }: Applied): Promise<number> {
-  const known = byKey(await findStoredObjects(tx.query, runtimeId, namesOf(events)))
+  const known = byKey(await findStoredObjects(tx.query, runtimeId, placesOf(events)))
   const now = app.clock.now()
   const counts = new Map<ReportedKind, number>()
   const listed: string[] = []
@@ -74,7 +75,7 @@ export async function noteObjectNames(
   { runtimeId, fullState, marked }: Listing,
 ): Promise<NonNullable<EventsAnswer['wantedObjects']>> {
   const { objects = [] } = fullState
-  const known = byKey(await findNamedObjects(tx.query, runtimeId, namesOf(objects)))
+  const known = byKey(await findNamedObjects(tx.query, runtimeId, placesOf(objects)))
   const there = objects.flatMap((one) => known.get(keyOf(one)) ?? [])
   if (marked !== undefined)
     await noteListedObjects(
@@ -90,11 +91,12 @@ export async function noteObjectNames(
     .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
 }
 
-function namesOf(objects: readonly { readonly name: string }[]): string[] {
-  return [...new Set(objects.map(({ name }) => name))]
+/** Returns each place once. */
+function placesOf(objects: readonly ObjectPlace[]): ObjectPlace[] {
+  return [...byKey(objects).values()]
 }
 
-function byKey<T extends Named>(rows: readonly T[]): Map<string, T> {
+function byKey<T extends ObjectPlace>(rows: readonly T[]): Map<string, T> {
   return new Map(rows.map((row) => [keyOf(row), row]))
 }
 
@@ -192,12 +194,6 @@ function toKnown(row: ReportedObjectRow): Parameters<typeof isLate>[0] {
   return { uid, version, reportedAt, createdAt, end: end ?? undefined }
 }
 
-interface Named {
-  readonly kind: ReportedKind
-  readonly namespace: string
-  readonly name: string
-}
-
-function keyOf({ kind, namespace, name }: Named): string {
+function keyOf({ kind, namespace, name }: ObjectPlace): string {
   return `${kind}/${namespace}/${name}`
 }

@@ -7,13 +7,20 @@ import type { Query, Tx } from '../store.ts'
 /** Rows of one statement. */
 const PER_STATEMENT = 100
 
-/** Finds the objects of a runtime with these names, of any kind and in any namespace, also those that are gone. */
-export async function findStoredObjects(query: Query, runtimeId: string, names: readonly string[]): Promise<ReportedObjectRow[]> {
+/** What names an object of a runtime. */
+export type ObjectPlace = Pick<ReportedObjectRow, 'kind' | 'namespace' | 'name'>
+
+/** Finds the objects of a runtime at these places, also those that are gone. */
+export async function findStoredObjects(
+  query: Query,
+  runtimeId: string,
+  places: readonly ObjectPlace[],
+): Promise<ReportedObjectRow[]> {
   const found: ReportedObjectRow[] = []
-  for (let at = 0; at < names.length; at += PER_STATEMENT)
+  for (let at = 0; at < places.length; at += PER_STATEMENT)
     found.push(
-      ...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT))
-        .selectAll()
+      ...(await selectPlaced(query, runtimeId, places.slice(at, at + PER_STATEMENT))
+        .selectAll('gitops_object')
         .execute()),
     )
   return found
@@ -24,19 +31,28 @@ const NAMED = ['id', 'kind', 'namespace', 'name', 'version', 'end_cause'] as con
 type NamedObject = Pick<ReportedObjectRow, (typeof NAMED)[number]>
 
 /** Like `findStoredObjects`, without what the objects are. */
-export async function findNamedObjects(query: Query, runtimeId: string, names: readonly string[]): Promise<NamedObject[]> {
+export async function findNamedObjects(query: Query, runtimeId: string, places: readonly ObjectPlace[]): Promise<NamedObject[]> {
   const found: NamedObject[] = []
-  for (let at = 0; at < names.length; at += PER_STATEMENT)
+  for (let at = 0; at < places.length; at += PER_STATEMENT)
     found.push(
-      ...(await selectNamed(query, runtimeId, names.slice(at, at + PER_STATEMENT))
-        .select(NAMED)
+      ...(await selectPlaced(query, runtimeId, places.slice(at, at + PER_STATEMENT))
+        .select(NAMED.map((column) => `gitops_object.${column}` as const))
         .execute()),
     )
   return found
 }
 
-function selectNamed(query: Query, runtimeId: string, names: readonly string[]) {
-  return query.selectFrom('gitops_object').where('runtime_id', '=', runtimeId).where('name', 'in', names)
+/** Looks each place up in the index of places. With a list of conditions SQLite would read all objects of the runtime instead. */
+function selectPlaced(query: Query, runtimeId: string, places: readonly ObjectPlace[]) {
+  const rows = places.map(({ kind, namespace, name }) => sql`(${kind}, ${namespace}, ${name})`)
+  return query
+    .with('place(kind, namespace, name)', () => sql<ObjectPlace>`(values ${sql.join(rows)})`)
+    .selectFrom('place')
+    .crossJoin('gitops_object')
+    .where('gitops_object.runtime_id', '=', runtimeId)
+    .whereRef('gitops_object.name', '=', 'place.name')
+    .whereRef('gitops_object.kind', '=', 'place.kind')
+    .whereRef('gitops_object.namespace', '=', 'place.namespace')
 }
 
 /** Adds or replaces an object. */

@@ -12,6 +12,7 @@ import { listRolloutPage, listWorkflowPage, showRollout, showWorkflow } from '..
 import { createGitopsToken, removeGitopsRuntime } from '../../../src/gitops/runtimes.ts'
 import { retain } from '../../../src/retention.ts'
 import { findGitopsRuntime } from '../../../src/store/runtimes/gitops.ts'
+import { findNamedObjects, findStoredObjects } from '../../../src/store/runtimes/reported-objects.ts'
 import type { ReportedObjectRow } from '../../../src/store/schema/schema.ts'
 import { argoApplication, CREATED_AT, earlierEvent, event, report } from '../../support/fakes/application-reporter.ts'
 import { argoRollout, argoWorkflow, objectGone, replicaSetOf } from '../../support/fakes/reported-objects.ts'
@@ -93,6 +94,11 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
     expect(await showWorkflow(app, 'prod/team/build-1')).toEqual({ ...built, id: expect.any(String), namespace: 'team' })
     await expect(showRollout(app, 'prod/shop/none')).rejects.toMatchObject({ code: 'not-found' })
     await expect(showWorkflow(app, shown.id)).rejects.toMatchObject({ code: 'not-found' })
+    // A report reads nothing of the same name elsewhere, of which a runtime could have thousands.
+    const { id: runtimeId = '' } = (await findGitopsRuntime(app.store.query, app.accountId, 'prod')) ?? {}
+    const places = ['shop', 'none'].map((namespace) => ({ kind: 'Workflow', namespace, name: 'build-1' }) as const)
+    for (const find of [findStoredObjects, findNamedObjects])
+      expect(await find(app.store.query, runtimeId, places)).toEqual([expect.objectContaining({ ...places[0], id: built.id })])
   })
 
   test('the history has each phase, step, weight and revision once, the newest first, and no more than its limit', async () => {
