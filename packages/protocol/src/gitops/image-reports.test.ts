@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ImageReportInput, parseImageReference } from './image-reports.ts'
+import { ImageReportInput, ImageReportQuery, parseImageReference } from './image-reports.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`
 
@@ -47,4 +47,5 @@ test('a report has the name without its tag, and links lead to pages only', () =
     { tags: ['a b'] },
   ])
     expect([wrong, ImageReportInput.safeParse({ ...report, ...wrong }).success]).toEqual([wrong, false])
+  expect([100, 101].map((limit) => ImageReportQuery.safeParse({ limit }).success)).toEqual([true, false])
 })

@@ -118,7 +118,8 @@ export type ImageIssue = z.infer<typeof ImageIssue>
 
 /**
  * What is known of an image. Reports with the same image, digest and workflow are one: what a later one has replaces what was known, and the rest stays, so tasks of
- * a workflow report in any order and again.
+ * a workflow report in any order and again. Without the image, the digest and the tags it has at most 16 KiB: the last issues are left out if they do not fit, and what is too long without
+ * issues is refused.
  */
 export const ImageReportInput = z.object({
   image: ImageName,
@@ -151,7 +152,11 @@ export const ImageReport = ImageReportInput.extend({
 })
 export type ImageReport = z.infer<typeof ImageReport>
 
+/** Reports of a page. Each can have 16 KiB of facts, and 100 tags. */
+export const MAX_IMAGE_REPORTS_PAGE = 100
+
 export const ImageReportQuery = PageQuery.extend({
+  limit: z.coerce.number().int().min(1).max(MAX_IMAGE_REPORTS_PAGE).default(50),
   /** Name of an image, also with a tag or a digest. */
   image: z.string().min(1).max(800).optional(),
   /** Begin of the hash of a commit. */

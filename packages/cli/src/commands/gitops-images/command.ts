@@ -24,7 +24,7 @@ export const gitopsImageCommands = [
     options: {
       image: text('--image <image>', 'Only of this image; a tag or a digest limits it further'),
       commit: text('--commit <hash>', 'Only of images of this commit'),
-      limit: integer('--limit <count>', 'Number of reports (default: 50)'),
+      limit: integer('--limit <count>', 'Number of reports, at most 100 (default: 50)'),
       output,
     },
     examples: ['windlass gitops images list', 'windlass gitops images list --image registry.example.com/acme/shop:v1'],

@@ -2,7 +2,7 @@
 import { isId, systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { formatBytes } from '@windlass/plan'
-import type { ImageReport } from '@windlass/protocol'
+import { MAX_IMAGE_REPORTS_PAGE, type ImageReport } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { alignColumns } from '../../format/columns.ts'
 import { printValue } from '../../format/output.ts'
@@ -13,7 +13,6 @@ interface Shown {
   readonly output: 'json' | 'yaml' | undefined
 }
 
-const MAX_PAGE = 500
 const DIGEST_SHOWN = 'sha256:'.length + 12
 const COMMIT_SHOWN = 8
 
@@ -27,7 +26,7 @@ interface ListOptions extends Shown {
 export async function listReports({ options, out, settings }: Invocation<ListOptions>): Promise<void> {
   const { image, commit, limit } = options
   const { client } = openSession(settings)
-  const query = { image, commit: commit?.toLowerCase(), limit: Math.min(limit ?? 50, MAX_PAGE) }
+  const query = { image, commit: commit?.toLowerCase(), limit: Math.min(limit ?? 50, MAX_IMAGE_REPORTS_PAGE) }
   const { items, next } = await client.imageReports.list({ query })
   if (options.output !== undefined) return printValue(out, items, options.output)
   if (items.length === 0) return out.note('No reports of images found.')

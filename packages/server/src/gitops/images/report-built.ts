@@ -37,14 +37,14 @@ async function gitOf(tx: Tx, build: BuildRow): Promise<ImageGit | undefined> {
     branch: oneLine(build.branch ?? undefined, MAX.branch),
     message: oneLine(build.commit_message ?? undefined, MAX.text),
     author: oneLine(build.commit_author ?? undefined, MAX.text),
-    url: url !== undefined && url.length <= MAX.url && /^https?:\/\/\S+$/.test(url) ? url : undefined,
+    url: url !== undefined && url.length <= MAX.url && /^https?:\/\/\S+$/.test(url) && url.isWellFormed() ? url : undefined,
     pull: Number.isSafeInteger(number) && number > 0 ? { number, ...defined({ title }) } : undefined,
   })
   return Object.keys(found).length === 0 ? undefined : found
 }
 
-/** Returns the first line, without control characters; undefined for an empty one. */
+/** Returns the first line, without control characters; undefined for an empty one. Half a character would take six bytes of JSON, so that the report of a build could be too long. */
 function oneLine(text: string | undefined, max: number): string | undefined {
   const line = (text?.split('\n')[0] ?? '').replaceAll(/\p{Cc}/gu, ' ').trim()
-  return line === '' ? undefined : line.slice(0, max)
+  return line === '' ? undefined : line.slice(0, max).toWellFormed()
 }

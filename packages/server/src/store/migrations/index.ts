@@ -70,6 +70,7 @@ import { imageReports } from './092-image-reports.ts'
 import { applicationEntities } from './090-application-entities.ts'
 import { runtimeCallIndex } from './091-runtime-call-index.ts'
 import { reportedObjects } from './093-reported-objects.ts'
+import { imageReportSource } from './094-image-report-source.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -144,4 +145,5 @@ export const migrations: Record<string, Migration> = {
   '090-application-entities': applicationEntities,
   '091-runtime-call-index': runtimeCallIndex,
   '093-reported-objects': reportedObjects,
+  '094-image-report-source': imageReportSource,
 }

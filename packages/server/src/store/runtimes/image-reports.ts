@@ -80,6 +80,26 @@ function hasTag(tag: string): RawBuilder<boolean> {
   return sql<boolean>`replace(tags, ${`"${tag}"`}, '') <> tags`
 }
 
+interface Kept {
+  readonly accountId: string
+  readonly source: string
+  readonly keep: number
+}
+
+/** Deletes the oldest reports of a source that has more than `keep`, at most a hundred. */
+export async function deleteOldestOfSource(tx: Tx, { accountId, source, keep }: Kept): Promise<void> {
+  const oldest = tx.query
+    .selectFrom('image_report')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('source', '=', source)
+    .orderBy('reported_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(100)
+    .offset(keep)
+  await tx.query.deleteFrom('image_report').where('id', 'in', oldest).execute()
+}
+
 /** Deletes reports that were last made before a time. Returns how many. */
 export async function deleteOldImageReports(
   tx: Tx,

@@ -87,6 +87,48 @@ describe.each(DATABASES)('reports of images on $name', ({ open }) => {
     expect(reads).toEqual([expect.objectContaining({ text: expect.stringMatching(/limit [?$]/) })])
   })
 
+  test('a source has at most 5,000 reports, of which the oldest make room, and the facts of a report have a limit', async () => {
+    await using held = await openTestApp(database)
+    const { app, clock } = held
+    const rows = () => app.store.query.selectFrom('image_report')
+    await save(app, {})
+    await save(app, {}, 'other runtime')
+    const { id: _id, ...first } = await rows().selectAll().where('source', '=', 'runtime').executeTakeFirstOrThrow()
+    const more = Array.from({ length: 4_999 }, (_, n) => ({ ...first, id: String(n).padStart(24, '0'), workflow: `of ${n}` }))
+    await app.store.write(async (tx) => {
+      for (let from = 0; from < more.length; from += 1_000)
+        await tx.query
+          .insertInto('image_report')
+          .values(more.slice(from, from + 1_000))
+          .execute()
+    })
+    clock.advance(1)
+    // A report that repeats one needs no room.
+    await save(app, {})
+    expect(await rows().select('id').where('workflow', '=', 'of 0').execute()).toHaveLength(1)
+    await save(app, { workflow: { name: 'new' } })
+    expect(await rows().select('id').where('workflow', '=', 'of 0').execute()).toEqual([])
+    const counts = await rows()
+      .select(['source', (of) => of.fn.countAll<number | string>().as('count')])
+      .groupBy('source')
+      .orderBy('source')
+      .execute()
+    expect(counts.map(({ source, count }) => [source, Number(count)])).toEqual([
+      ['other runtime', 1],
+      ['runtime', 5_000],
+    ])
+    const issues = Array.from({ length: 50 }, (_, n) => ({ key: `SHOP-${n}`, title: '\u{6f22}'.repeat(400) }))
+    await save(app, { issues })
+    const { facts } = await rows().select('facts').where('source', '=', 'runtime').where('workflow', '=', 'shop').executeTakeFirstOrThrow()
+    expect(Buffer.byteLength(facts)).toBeLessThanOrEqual(16_384)
+    expect(facts).toContain('SHOP-10')
+    expect(facts).not.toContain('SHOP-20')
+    const platforms = Array.from({ length: 50 }, () => '\u{6f22}'.repeat(100))
+    await expect(save(app, { platforms, git: { message: '\u{6f22}'.repeat(1_000) } })).rejects.toMatchObject({
+      code: 'request-invalid',
+    })
+  })
+
   test('a build reports what it pushes, with the commit that the server knows, and reports end with their age', async () => {
     await using held = await openTestApp(database)
     const { app, clock } = held

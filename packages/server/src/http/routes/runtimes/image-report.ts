@@ -17,6 +17,9 @@ import { ok, route, type Route } from '../../route.ts'
 const ById = z.object({ id: Id })
 const ByApplication = z.object({ id: z.string().min(1).max(400) })
 
+/** Calls of one caller at once. A page can be megabytes, and each report is a transaction. */
+const CALLS_AT_ONCE = 8
+
 export function imageReportRoutes(app: App): Route[] {
   return [
     route('GET', '/v1/image-reports', {
@@ -24,6 +27,7 @@ export function imageReportRoutes(app: App): Route[] {
       allow: 'see-gitops',
       scope: 'gitops:read',
       query: ImageReportQuery,
+      callsAtOnce: CALLS_AT_ONCE,
       replies: { 200: page(ImageReport) },
       handle: async ({ query }) => ok(await listReportPage(app, query)),
     }),
@@ -41,6 +45,7 @@ export function imageReportRoutes(app: App): Route[] {
       scope: 'gitops:write',
       body: ImageReportInput,
       maxBodyBytes: MAX_IMAGE_REPORT_BYTES,
+      callsAtOnce: CALLS_AT_ONCE,
       replies: { 200: ImageReport },
       handle: async ({ body, actor }) => ok(await takeImageReport(app, actor, body)),
     }),
