@@ -7,6 +7,7 @@ import { parseJson } from '@windlass/kit/json'
 import { MAX_OBJECT_HISTORY, type EventsAnswer, type FullState, type ReportedKind } from '@windlass/protocol'
 import type { App } from '../../app.ts'
 import {
+  countLiveObjects,
   countObjects,
   deleteLongestEnded,
   findNamedObjects,
@@ -36,6 +37,7 @@ export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked
   const known = byKey(await findStoredObjects(tx.query, runtimeId, placesOf(events)))
   const now = app.clock.now()
   const counts = new Map<ReportedKind, number>()
+  const leftOut: string[] = []
   const listed: string[] = []
   let taken = 0
   for (const given of events) {
@@ -48,7 +50,7 @@ export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked
       // The end of an object of which nothing is known changes nothing.
       if (event.state === undefined) continue
       if (!(await hasRoom(tx, { runtimeId, kind: event.kind, counts }))) {
-        app.log.warn({ runtimeId, kind: event.kind, object: event.name }, 'too many objects are stored; a new one is left out')
+        leftOut.push(keyOf(event))
         continue
       }
     }
@@ -58,6 +60,9 @@ export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked
     listed.push(row.id)
     taken += 1
   }
+  // One line, because each report of a runtime without room has such objects.
+  if (leftOut.length > 0)
+    app.log.warn({ runtimeId, count: leftOut.length, first: leftOut[0] }, 'too many objects are stored; new ones are left out')
   // Also what came late: the full state has it.
   if (marked !== undefined) await noteListedObjects(tx, [...new Set(listed)], marked)
   return taken
@@ -69,7 +74,7 @@ interface Listing {
   readonly marked: string | undefined
 }
 
-/** Notes the objects that a full state names. Returns those that are not stored in this version. */
+/** Notes the objects that a full state names. Returns those that are not stored in this version, new ones as far as there is room for them. */
 export async function noteObjectNames(
   tx: Tx,
   { runtimeId, fullState, marked }: Listing,
@@ -83,12 +88,18 @@ export async function noteObjectNames(
       there.map(({ id }) => id),
       marked,
     )
-  return objects
-    .filter((one) => {
-      const row = known.get(keyOf(one))
-      return row === undefined || row.end_cause !== null || row.version !== (one.version ?? row.version)
-    })
-    .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
+  const room = new Map<ReportedKind, number>()
+  const wanted: ObjectPlace[] = []
+  for (const { kind, namespace, name, version } of objects) {
+    const row = known.get(keyOf({ kind, namespace, name }))
+    if (row === undefined) {
+      const left = room.get(kind) ?? MAX_OBJECTS - (await countLiveObjects(tx.query, runtimeId, kind))
+      room.set(kind, left - 1)
+      if (left <= 0) continue
+    } else if (row.end_cause === null && row.version === (version ?? row.version)) continue
+    wanted.push({ kind, namespace, name })
+  }
+  return wanted
 }
 
 /** Returns each place once. */

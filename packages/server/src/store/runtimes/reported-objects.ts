@@ -119,6 +119,18 @@ export async function countObjects(query: Query, runtimeId: string, kind: Report
   return Number(row?.count ?? 0)
 }
 
+/** Counts the objects of a kind in a runtime that exist. */
+export async function countLiveObjects(query: Query, runtimeId: string, kind: ReportedKind): Promise<number> {
+  const row = await query
+    .selectFrom('gitops_object')
+    .select((of) => of.fn.countAll<number | string>().as('count'))
+    .where('runtime_id', '=', runtimeId)
+    .where('kind', '=', kind)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
 /** Deletes the object of a kind that has been gone for longest. Returns false if all of them exist. */
 export async function deleteLongestEnded(tx: Tx, runtimeId: string, kind: ReportedKind): Promise<boolean> {
   const oldest = await tx.query

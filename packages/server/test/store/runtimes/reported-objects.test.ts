@@ -1,4 +1,8 @@
 /** Reported rollouts, their ReplicaSets and workflows in the store: both shapes of reports, late ones, full states, lists and what is kept. */
+import { openSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openLog } from '@windlass/kit'
 import {
   MAX_OBJECT_HISTORY,
   ReportedRolloutQuery,
@@ -7,6 +11,7 @@ import {
   type ReportedKind,
 } from '@windlass/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { memoryFolder } from '../../../../../e2e/support/memory-folder.ts'
 import type { App } from '../../../src/app.ts'
 import { listRolloutPage, listWorkflowPage, showRollout, showWorkflow } from '../../../src/gitops/objects/show-objects.ts'
 import { createGitopsToken, removeGitopsRuntime } from '../../../src/gitops/runtimes.ts'
@@ -32,8 +37,8 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  async function openRuntime(): Promise<TestApp> {
-    const held = await openTestApp(database)
+  async function openRuntime(options: Parameters<typeof openTestApp>[1] = {}): Promise<TestApp> {
+    const held = await openTestApp(database, options)
     await createGitopsToken(held.app, { runtime: 'prod', by: 'tester' })
     return held
   }
@@ -228,7 +233,9 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
   })
 
   test('lists have pages and filters, and without room the workflow that has been gone for longest makes it', async () => {
-    await using held = await openRuntime()
+    const folder = await memoryFolder('windlass-log-')
+    const file = join(folder, 'log')
+    await using held = await openRuntime({ log: openLog({ level: 'warn', name: 'server', fd: openSync(file, 'w') }) })
     const { app, clock } = held
     const at = clock.now()
     const names = ['c', 'a', 'b']
@@ -275,8 +282,18 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
           .execute()
     })
     clock.advance(1_000)
-    const more = ['x', 'y'].map((name) => event(argoWorkflow(name), clock.now()))
-    expect(await report(app, { data: more })).toMatchObject({ taken: 1, ignored: 1 })
+    const more = ['x', 'y', 'z'].map((name) => event(argoWorkflow(name), clock.now()))
+    expect(await report(app, { data: more })).toMatchObject({ taken: 1, ignored: 2 })
     expect([await workflowsOf(app, { uid: 'uid-of-c' }), await workflowsOf(app, { uid: 'uid-of-x' })]).toEqual([[], ['x']])
+    // The report has one line in the log, and the reporter is not asked for what would be left out again.
+    await expect.poll(() => readFile(file, 'utf8')).toMatch(/"count":2,.*\n/)
+    expect((await readFile(file, 'utf8')).match(/too many objects/g)).toHaveLength(1)
+    const objects = (['Workflow', 'Rollout'] as const).flatMap((kind) =>
+      ['x', 'y'].map((name) => ({ kind, namespace: 'shop', name, version: '2' })),
+    )
+    const fullState = { id: 'full', startedAt: clock.now(), chunk: 1, isLast: false, kinds: ['Workflow' as const], objects }
+    const { wantedObjects = [] } = await report(app, { data: [], fullState })
+    expect(wantedObjects.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['Workflow x', 'Rollout x', 'Rollout y'])
+    await rm(folder, { recursive: true })
   })
 })
