@@ -1,6 +1,6 @@
 import { MAX_PAYLOADS } from '@windlass/protocol'
 import { expect, test } from 'vitest'
-import { nextBatch } from './batch.ts'
+import { nextBatch, type Found } from './batch.ts'
 import { Queue, type Entry } from './queue.ts'
 
 function filled(entries: readonly (Pick<Entry, 'name' | 'state'> & Partial<Entry>)[]): Queue {
@@ -9,7 +9,7 @@ function filled(entries: readonly (Pick<Entry, 'name' | 'state'> & Partial<Entry
   return queue
 }
 
-const none = async (): Promise<undefined> => Promise.resolve(undefined)
+const none = async (): Promise<Found> => Promise.resolve({ manifest: undefined })
 
 test('a body has at most so many payloads and characters, and at least one (O058)', async () => {
   const small = Array.from({ length: MAX_PAYLOADS + 5 }, (_, n) => ({ name: `a-${n}`, state: { manifest: '{}' } }))
@@ -18,7 +18,7 @@ test('a body has at most so many payloads and characters, and at least one (O058
   expect((await nextBatch(filled(large), { read: none })).payloads).toHaveLength(1)
   const huge = [{ name: 'a', state: { manifest: 'x'.repeat(3_000_000) } }]
   expect((await nextBatch(filled(huge), { read: none })).entries).toHaveLength(1)
-  expect(await nextBatch(filled([]), { read: none })).toEqual({ entries: [], payloads: [] })
+  expect(await nextBatch(filled([]), { read: none })).toEqual({ entries: [], payloads: [], failed: [] })
 })
 
 test('a deletion has an empty manifest, and an application without a manifest is read or left out (O059)', async () => {
@@ -29,7 +29,7 @@ test('a deletion has an empty manifest, and an application without a manifest is
     { kind: 'Workflow', name: 'over', state: 'gone' },
   ])
   const batch = await nextBatch(queue, {
-    read: async ({ name }) => Promise.resolve(name === 'there' ? '{"kind":"x"}' : undefined),
+    read: async ({ name }) => Promise.resolve({ manifest: name === 'there' ? '{"kind":"x"}' : undefined }),
   })
   expect(batch.entries.map(({ name }) => name)).toEqual(['gone', 'there', 'left', 'over'])
   expect(batch.payloads).toEqual([
@@ -46,4 +46,24 @@ test('a deletion has an empty manifest, and an application without a manifest is
         '{"apiVersion":"argoproj.io/v1alpha1","kind":"Workflow","metadata":{"name":"over","namespace":"argocd","uid":"u"}}',
     },
   ])
+})
+
+test('an object that cannot be read, or for which there is no time, holds up none behind it', async () => {
+  const queue = filled([
+    { kind: 'Rollout', name: 'broken', state: 'wanted' },
+    { kind: 'Rollout', name: 'slow', state: 'wanted' },
+    { name: 'shop', state: { manifest: '{}' } },
+    { kind: 'Workflow', name: 'over', state: 'gone' },
+  ])
+  const error = new Error('500')
+  const read = async ({ name }: Entry): Promise<Found> => Promise.resolve(name === 'broken' ? { error } : 'later')
+  // Also if the objects of a body are sent one by one.
+  for (const [count, names] of [
+    [1, ['shop']],
+    [undefined, ['shop', 'over']],
+  ] as const) {
+    const { entries, payloads, failed } = await nextBatch(queue, { ...(count !== undefined && { count }), read })
+    expect([entries.map(({ name }) => name), payloads.length]).toEqual([names, names.length])
+    expect(failed).toMatchObject([{ entry: { name: 'broken' }, error }])
+  }
 })

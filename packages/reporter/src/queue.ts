@@ -1,6 +1,7 @@
 /**
  * What is to be sent: one entry per application or other object, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of characters an entry has no
- * manifest, and the object is read again when it is sent. Above the limit of entries the oldest one is dropped, and `onDropped` asks for a full state.
+ * manifest, and the object is read again when it is sent. What could not be read is put aside, so that it does not hold up the others. Above the limit of entries the oldest one is dropped, and
+ * `onDropped` asks for a full state.
  */
 import type { ReportedKind } from '@windlass/protocol'
 
@@ -29,6 +30,8 @@ export class Queue {
   readonly #limits: QueueLimits
   readonly #onDropped: () => void
   readonly #entries = new Map<string, Entry>()
+  /** Entries whose object could not be read. */
+  readonly #aside = new Map<string, Entry>()
   #characters = 0
 
   constructor(limits: QueueLimits, onDropped: () => void) {
@@ -37,7 +40,17 @@ export class Queue {
   }
 
   get size(): number {
+    return this.#entries.size + this.#aside.size
+  }
+
+  /** Number of entries that can be sent now. */
+  get ready(): number {
     return this.#entries.size
+  }
+
+  /** Number of entries that are put aside. */
+  get aside(): number {
+    return this.#aside.size
   }
 
   /** Characters of the manifests that wait. */
@@ -51,20 +64,23 @@ export class Queue {
     if (before !== undefined) this.#characters -= sizeOf(before)
     const hasRoom = this.#characters + sizeOf(entry) <= this.#limits.maxCharacters
     const kept: Entry = hasRoom ? entry : { ...entry, state: 'wanted' }
+    this.#aside.delete(key)
     // An entry that exists keeps its place.
     this.#entries.set(key, kept)
     this.#characters += sizeOf(kept)
-    if (this.#entries.size > this.#limits.maxEntries) this.#dropOldest()
+    if (this.size > this.#limits.maxEntries) this.#dropOldest()
   }
 
   /** Asks for an object, unless it waits already. */
   want(entry: Omit<Entry, 'state' | 'uid'>): void {
-    if (!this.#entries.has(keyOf(entry))) this.add({ ...entry, uid: undefined, state: 'wanted' })
+    const key = keyOf(entry)
+    if (this.#entries.has(key) || this.#aside.has(key)) return
+    this.add({ ...entry, uid: undefined, state: 'wanted' })
   }
 
-  /** Returns the first entries, which stay until `done`. */
-  peek(count: number): readonly Entry[] {
-    return [...this.#entries.values().take(count)]
+  /** Returns the entries that are not put aside. They stay until `done`. */
+  peek(): readonly Entry[] {
+    return [...this.#entries.values()]
   }
 
   /** Removes an entry that was sent, unless it changed meanwhile. */
@@ -75,9 +91,24 @@ export class Queue {
     this.#characters -= sizeOf(entry)
   }
 
+  /** Puts an entry aside until `takeBack`, unless it changed meanwhile. */
+  putAside(entry: Entry): void {
+    const key = keyOf(entry)
+    if (this.#entries.get(key) !== entry) return
+    this.done(entry)
+    this.#aside.set(key, entry)
+  }
+
+  /** Puts what is aside behind all others. */
+  takeBack(): void {
+    for (const [key, entry] of this.#aside) this.#entries.set(key, entry)
+    this.#aside.clear()
+  }
+
   #dropOldest(): void {
-    const [oldest] = this.peek(1)
+    const [oldest] = [this.#aside, this.#entries].flatMap((some) => [...some.values().take(1)])
     if (oldest === undefined) return
+    this.#aside.delete(keyOf(oldest))
     this.done(oldest)
     this.#onDropped()
   }
@@ -89,4 +120,10 @@ function sizeOf({ state }: Entry): number {
 
 export function keyOf({ kind, namespace, name }: EntryName): string {
   return `${kind}/${namespace}/${name}`
+}
+
+/** What a log says of an entry. */
+export function nameOf(entry: Entry | undefined): object {
+  const { kind, namespace, name } = entry ?? {}
+  return { kind, namespace, name }
 }

@@ -1,4 +1,4 @@
-/** A reporter of an API server that refuses a part of what it asks for. */
+/** A reporter of an API server that refuses a part of what it asks for, or fails. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -12,23 +12,37 @@ import { expect, test } from 'vitest'
 import { startReporter } from './reporter.ts'
 
 interface Body {
-  readonly data: readonly object[]
+  readonly data: readonly { readonly actualManifest: string }[]
   readonly reporter: EventReporter
-  readonly fullState?: object
+  readonly fullState?: { readonly chunk: number; readonly isLast: boolean; readonly objects?: readonly object[] }
 }
 
+const ABSENT = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message: 'no such kind' }
+const FAILED = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 500, message: 'conversion webhook failed' }
 const FORBIDDEN = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403, message: 'may not' }
 const application = (version: number) => ({
   apiVersion: 'argoproj.io/v1alpha1',
   kind: 'Application',
   metadata: { name: 'shop', namespace: 'open', uid: 'u', resourceVersion: String(version) },
 })
+const rollout = (name: string) => ({
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Rollout',
+  metadata: { name, namespace: 'open', uid: name, resourceVersion: '1' },
+})
 
-/** Serves `shop` in the namespace `open`, which can be listed and not be read alone, and nothing in `closed`. Takes reports too. */
-async function openScene(namespaces: readonly string[]) {
+interface Rollouts {
+  readonly rollouts?: readonly string[]
+  readonly maxEntries?: number
+}
+
+/**
+ * Serves `shop` in the namespace `open`, which can be listed and not be read alone, rollouts, and nothing in `closed`. Takes reports too, and wants all that a full state names.
+ */
+async function openScene(namespaces: readonly string[], { rollouts = [], maxEntries = 20_000 }: Rollouts = {}) {
   const bodies: Body[] = []
   const watches: ServerResponse[] = []
-  const state = { isClosed: true, reads: 0 }
+  const state = { isClosed: true, reads: 0, broken: new Set<string>(), brokenReads: 0 }
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://local')
     const answer = (status: number, body: object): unknown =>
@@ -39,16 +53,25 @@ async function openScene(namespaces: readonly string[]) {
         const body = JSON.parse(gunzipSync(Buffer.concat(parts)).toString()) as Body
         bodies.push(body)
         const wanted = body.fullState === undefined ? [] : [{ namespace: 'open', name: 'shop' }]
-        answer(200, { taken: 0, ignored: 0, wanted })
+        answer(200, { taken: 0, ignored: 0, wanted, wantedObjects: body.fullState?.objects ?? [] })
       })
       return
     }
     const isOpen = pathname.includes('/namespaces/open/')
-    if (pathname.endsWith('/shop')) {
+    const [, plural, name] = /\/open\/(\w+)\/?(.*)$/.exec(pathname) ?? []
+    const isWatch = searchParams.has('watch')
+    if (plural === 'rollouts' && name !== undefined && name !== '') {
+      const isBroken = state.broken.has(name)
+      if (isBroken) state.brokenReads += 1
+      answer(isBroken ? 500 : 200, isBroken ? FAILED : rollout(name))
+    } else if (plural === 'rollouts' && isWatch) response.writeHead(200).flushHeaders()
+    else if (plural === 'rollouts') answer(200, { metadata: { resourceVersion: '1' }, items: rollouts.map(rollout) })
+    else if (isOpen && plural !== 'applications') answer(404, ABSENT)
+    else if (pathname.endsWith('/shop')) {
       state.reads += 1
       answer(403, FORBIDDEN)
     } else if (!isOpen && state.isClosed) answer(403, FORBIDDEN)
-    else if (searchParams.has('watch')) {
+    else if (isWatch) {
       response.writeHead(200).flushHeaders()
       if (isOpen) watches.push(response)
     } else answer(200, { metadata: { resourceVersion: '1' }, items: isOpen ? [application(1)] : [] })
@@ -67,7 +90,8 @@ async function openScene(namespaces: readonly string[]) {
     client,
     tokenFile,
     namespaces,
-    objectNamespaces: [],
+    objectNamespaces: rollouts.length > 0 ? ['open'] : [],
+    limits: { maxEntries },
     shard: 0,
     shards: 1,
     version: '1',
@@ -102,6 +126,35 @@ test('an application that may not be read does not hold up the others', async ()
   scene.change(2)
   await expect.poll(() => bodies.slice(before).flatMap(({ data }) => data)).toHaveLength(1)
   expect(clock.now()).toBe(1_000_000)
+})
+
+test('an object that cannot be read holds up neither others, changes nor signs of life, and is sent later', async () => {
+  await using scene = await openScene(['open'], { rollouts: ['front', 'back'] })
+  const { reporter, state, bodies, clock } = scene
+  state.broken.add('front')
+  const sent = (part: string): number =>
+    bodies.flatMap(({ data }) => data).filter(({ actualManifest }) => actualManifest.includes(part)).length
+  await expect.poll(() => sent('"name":"back"')).toBeGreaterThan(0)
+  await expect.poll(() => reporter.status().waiting).toBe(1)
+  await expect.poll(scene.watching).toBe(1)
+  scene.change(2)
+  await expect.poll(() => sent('"resourceVersion":"2"')).toBe(1)
+  const before = bodies.length
+  await expect
+    .poll(() => {
+      clock.advance(60_000)
+      return bodies.slice(before)
+    })
+    .toContainEqual(expect.objectContaining({ data: [] }))
+  expect([state.brokenReads > 0, sent('"name":"front"')]).toEqual([true, 0])
+  state.broken.clear()
+  await expect
+    .poll(() => {
+      clock.advance(15_000)
+      return sent('"name":"front"')
+    })
+    .toBeGreaterThan(0)
+  await expect.poll(() => reporter.status().waiting).toBe(0)
 })
 
 test('a reporter that cannot read a namespace for minutes says so in every report, and sends no full state', async () => {

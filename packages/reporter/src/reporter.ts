@@ -1,7 +1,7 @@
 /**
  * Watches the applications, rollouts and workflows of a cluster and reports them, one body after the other (docs/development/adr/0130-reported-applications.md and
- * 0159-reported-rollouts-and-workflows.md). A body is sent again until the server has it. What cannot be sent as a part of a body is sent alone, and what the server refuses alone is left out, so that
- * one object does not stop the others.
+ * 0159-reported-rollouts-and-workflows.md). A body is sent again until the server has it. What cannot be sent as a part of a body is sent alone, what the server refuses alone is left out,
+ * and what cannot be read is tried again later, so that one object does not stop the others.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -12,9 +12,9 @@ import { REPORTER_ALIVE_MS, type Client, type EventsAnswer, type FullState } fro
 import { ApplicationWatches } from './applications.ts'
 import { nextBatch, type Batch } from './batch.ts'
 import { FullStateRun } from './full-state.ts'
-import { manifestOf } from './manifest.ts'
-import { isForbidden, ObjectWatches } from './objects.ts'
-import { keyOf, Queue, type Entry, type EntryName, type QueueLimits } from './queue.ts'
+import { ObjectWatches } from './objects.ts'
+import { keyOf, nameOf, Queue, type Entry, type EntryName, type QueueLimits } from './queue.ts'
+import { readManifest } from './read.ts'
 
 export interface ReporterOptions {
   readonly kube: Kube
@@ -66,6 +66,10 @@ const LIMITS: QueueLimits = { maxCharacters: 33_554_432, maxEntries: 20_000 }
 const FULL_STATE_MS = 600_000
 /** Time for which a full state waits until all changes are sent. Milliseconds. */
 const PATIENCE_MS = 60_000
+/** Time for the reads of one body, so that a slow API server holds up neither what needs no read nor a sign of life. Milliseconds. */
+const READ_MS = 5_000
+/** Time until objects that could not be read are tried again. Milliseconds. */
+const RETRY_MS = 15_000
 const BACKOFF = { baseMs: 500, maxMs: 30_000 }
 const TIMEOUT_MS = 30_000
 
@@ -90,6 +94,8 @@ class ClusterReporter implements Reporter {
   #fullState: FullStateRun | undefined
   /** When a full state is due. Monotonic milliseconds. */
   #fullStateAt: number
+  /** When what could not be read is tried again. Monotonic milliseconds. */
+  #retryAt = 0
   #sentAt = 0
   /** Entries that are sent one by one, because the server refused them together. */
   #alone = 0
@@ -168,29 +174,44 @@ class ClusterReporter implements Reporter {
   }
 
   /**
-   * Sends one body. Returns false if nothing is to be sent. A reporter that cannot read everything sends no full state, and says so in every body, so that the server
-   * shows that what it has may be out of date.
+   * Sends one body. Returns false if nothing is to be sent. A sign of life waits for no read. A reporter that cannot read everything sends no full state, and says so in
+   * every body, so that the server shows that what it has may be out of date.
    */
   async #sendNext(): Promise<boolean> {
     const now = this.#options.clock.monotonic()
     const isBlind = this.#applications.sight.check()
     const isDue = !isBlind && this.#applications.isListed && now >= this.#fullStateAt
-    const isPatient = this.#queue.size > 0 && now < this.#fullStateAt + PATIENCE_MS
+    if (now >= this.#retryAt) this.#queue.takeBack()
+    const isPatient = this.#queue.ready > 0 && now < this.#fullStateAt + PATIENCE_MS
     if (isDue && !isPatient) await this.#sendFullState()
-    else if (this.#queue.size > 0) await this.#sendChanges()
     else if (this.#sent === 0 || now >= this.#sentAt + REPORTER_ALIVE_MS) await this.#post([])
+    else if (this.#queue.ready > 0) await this.#sendChanges()
     else return false
     return true
   }
 
   async #sendChanges(): Promise<void> {
+    const { kube, clock, log } = this.#options
+    const until = clock.monotonic() + READ_MS
+    const reading = { kube, log, signal: this.#stopped.signal }
     const batch = await nextBatch(this.#queue, {
       ...(this.#alone > 0 && { count: 1 }),
-      read: (entry) => this.#read(entry),
+      read: async (entry) => (clock.monotonic() < until ? readManifest(reading, entry) : 'later'),
     })
+    this.#putAside(batch.failed)
     if (batch.payloads.length > 0 && !(await this.#isTaken(batch))) return
     for (const entry of batch.entries) this.#queue.done(entry)
     this.#alone = Math.max(0, this.#alone - batch.entries.length)
+  }
+
+  #putAside(failed: Batch['failed']): void {
+    const { clock, log } = this.#options
+    const [first] = failed
+    if (first === undefined) return
+    const facts = { err: first.error, ...nameOf(first.entry), failed: failed.length }
+    log.warn(facts, 'objects cannot be read; the others are reported, and these are read again')
+    if (this.#queue.aside === 0) this.#retryAt = clock.monotonic() + RETRY_MS
+    for (const { entry } of failed) this.#queue.putAside(entry)
   }
 
   /** Returns false if the entries have to be sent one by one. */
@@ -237,20 +258,6 @@ class ClusterReporter implements Reporter {
     this.#fullStateAt = clock.monotonic() + fullStateMs
   }
 
-  /** Returns undefined also for an object that may not be read: it must not hold up the others. */
-  async #read(entry: Entry): Promise<string | undefined> {
-    const { kube, log } = this.#options
-    const { kind, namespace, name } = entry
-    try {
-      const object = await kube.find({ kind, namespace, name }, this.#stopped.signal)
-      return object && manifestOf(object)
-    } catch (error) {
-      if (!isForbidden(error)) throw error
-      log.warn({ err: error, ...nameOf(entry) }, 'an object may not be read; it is left out')
-      return undefined
-    }
-  }
-
   async #post(data: readonly object[], fullState?: FullState): Promise<EventsAnswer> {
     const { client, tokenFile, shard, shards, version, clock } = this.#options
     const reporter = { shard, shards, version, ...(this.#applications.sight.wasBlind && { isBlind: true }) }
@@ -266,22 +273,17 @@ class ClusterReporter implements Reporter {
     return answer
   }
 
-  /** Waits until something changes, or a full state or a sign of life is due. */
+  /** Waits until something changes, or until a full state, a sign of life or a read is due. */
   async #rest(): Promise<void> {
     const { clock } = this.#options
     const { signal } = this.#stopped
     const mayList = this.#applications.isListed && !this.#applications.sight.wasBlind
-    const until = Math.min(this.#sentAt + REPORTER_ALIVE_MS, mayList ? this.#fullStateAt : Infinity)
+    const retryAt = this.#queue.aside > 0 ? this.#retryAt : Infinity
+    const until = Math.min(this.#sentAt + REPORTER_ALIVE_MS, mayList ? this.#fullStateAt : Infinity, retryAt)
     const woken = new AbortController()
     const pause = clock.sleep(Math.max(0, until - clock.monotonic()), AbortSignal.any([signal, woken.signal]))
     await Promise.race([this.#wake.promise, pause.catch(() => undefined)])
     woken.abort()
     this.#wake = Promise.withResolvers()
   }
-}
-
-/** What a log says of an entry. */
-function nameOf(entry: Entry | undefined): object {
-  const { kind, namespace, name } = entry ?? {}
-  return { kind, namespace, name }
 }
