@@ -60,7 +60,7 @@ test('an application that waits is not asked for again, and an object of another
 })
 
 test('what is put aside counts, comes back behind the others, and a newer state of it does not wait', () => {
-  const { queue, dropped } = open(100, 4)
+  const { queue, dropped } = open()
   for (const name of ['a', 'b']) queue.want({ kind: 'Rollout', namespace: 'argocd', name, at: 1 })
   const [a, b] = queue.peek()
   if (a === undefined || b === undefined) throw new Error('nothing waits')
@@ -77,4 +77,21 @@ test('what is put aside counts, comes back behind the others, and a newer state 
   expect([queue.size, queue.aside, queue.peek().at(-1)?.at]).toEqual([3, 0, 3])
   queue.putAside(b)
   expect([queue.aside, dropped()]).toEqual([0, 0])
+})
+
+test('applications come first and are not dropped for other objects, and what a full state wants drops nothing', () => {
+  const { queue, dropped } = open(1_000, 4)
+  const object = (name: string): Entry => ({ ...entry(name), kind: 'Workflow', state: 'wanted' })
+  for (const name of ['a', 'b', 'c']) queue.want(object(name))
+  queue.add(entry('shop'))
+  queue.want({ ...entry('site'), at: 2 })
+  for (const name of ['page', 'site']) queue.want(entry(name))
+  expect(queue.peek().map(({ name }) => name)).toEqual(['shop', 'site', 'a', 'b'])
+  expect(dropped()).toBe(0)
+  queue.add(object('d'))
+  expect(queue.peek().map(({ name }) => name)).toEqual(['shop', 'site', 'b', 'd'])
+  for (const name of ['x', 'y']) queue.add(entry(name))
+  queue.add(object('e'))
+  expect(queue.peek().map(({ name }) => name)).toEqual(['shop', 'site', 'x', 'y'])
+  expect([queue.size, dropped()]).toEqual([4, 4])
 })

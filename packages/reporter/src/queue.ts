@@ -1,7 +1,7 @@
 /**
- * What is to be sent: one entry per application or other object, in the order in which they first changed. A newer state replaces the one that waits. Above the limit of characters an entry has no
- * manifest, and the object is read again when it is sent. What could not be read is put aside, so that it does not hold up the others. Above the limit of entries the oldest one is dropped, and
- * `onDropped` asks for a full state.
+ * What is to be sent: one entry per application or other object, in the order in which they first changed, and applications first, because many objects have to be read. A newer state replaces the
+ * one that waits. Above the limit of characters an entry has no manifest, and the object is read again when it is sent. What could not be read is put aside, so that it does not hold up the others.
+ * Above the limit of entries the oldest one is dropped, an application only if nothing else waits, and `onDropped` asks for a full state.
  */
 import type { ReportedKind } from '@windlass/protocol'
 
@@ -29,7 +29,8 @@ export interface QueueLimits {
 export class Queue {
   readonly #limits: QueueLimits
   readonly #onDropped: () => void
-  readonly #entries = new Map<string, Entry>()
+  readonly #applications = new Map<string, Entry>()
+  readonly #objects = new Map<string, Entry>()
   /** Entries whose object could not be read. */
   readonly #aside = new Map<string, Entry>()
   #characters = 0
@@ -40,12 +41,12 @@ export class Queue {
   }
 
   get size(): number {
-    return this.#entries.size + this.#aside.size
+    return this.ready + this.#aside.size
   }
 
   /** Number of entries that can be sent now. */
   get ready(): number {
-    return this.#entries.size
+    return this.#applications.size + this.#objects.size
   }
 
   /** Number of entries that are put aside. */
@@ -60,53 +61,64 @@ export class Queue {
 
   add(entry: Entry): void {
     const key = keyOf(entry)
-    const before = this.#entries.get(key)
+    const line = this.#lineOf(entry)
+    const before = line.get(key)
     if (before !== undefined) this.#characters -= sizeOf(before)
     const hasRoom = this.#characters + sizeOf(entry) <= this.#limits.maxCharacters
     const kept: Entry = hasRoom ? entry : { ...entry, state: 'wanted' }
     this.#aside.delete(key)
     // An entry that exists keeps its place.
-    this.#entries.set(key, kept)
+    line.set(key, kept)
     this.#characters += sizeOf(kept)
     if (this.size > this.#limits.maxEntries) this.#dropOldest()
   }
 
-  /** Asks for an object, unless it waits already. */
+  /**
+   * Asks for an object, unless it waits already or there is no room: the next full state asks again. Half of the room is left for what changes, unless an application is wanted, so that
+   * nothing is dropped for objects that a full state wants.
+   */
   want(entry: Omit<Entry, 'state' | 'uid'>): void {
     const key = keyOf(entry)
-    if (this.#entries.has(key) || this.#aside.has(key)) return
+    const { maxEntries } = this.#limits
+    const room = entry.kind === 'Application' ? maxEntries : maxEntries / 2
+    if (this.size >= room || this.#lineOf(entry).has(key) || this.#aside.has(key)) return
     this.add({ ...entry, uid: undefined, state: 'wanted' })
   }
 
   /** Returns the entries that are not put aside. They stay until `done`. */
   peek(): readonly Entry[] {
-    return [...this.#entries.values()]
+    return [...this.#applications.values(), ...this.#objects.values()]
   }
 
   /** Removes an entry that was sent, unless it changed meanwhile. */
   done(entry: Entry): void {
     const key = keyOf(entry)
-    if (this.#entries.get(key) !== entry) return
-    this.#entries.delete(key)
+    const line = this.#lineOf(entry)
+    if (line.get(key) !== entry) return
+    line.delete(key)
     this.#characters -= sizeOf(entry)
   }
 
   /** Puts an entry aside until `takeBack`, unless it changed meanwhile. */
   putAside(entry: Entry): void {
     const key = keyOf(entry)
-    if (this.#entries.get(key) !== entry) return
+    if (this.#lineOf(entry).get(key) !== entry) return
     this.done(entry)
     this.#aside.set(key, entry)
   }
 
-  /** Puts what is aside behind all others. */
+  /** Puts what is aside behind the others. */
   takeBack(): void {
-    for (const [key, entry] of this.#aside) this.#entries.set(key, entry)
+    for (const [key, entry] of this.#aside) this.#lineOf(entry).set(key, entry)
     this.#aside.clear()
   }
 
+  #lineOf({ kind }: EntryName): Map<string, Entry> {
+    return kind === 'Application' ? this.#applications : this.#objects
+  }
+
   #dropOldest(): void {
-    const [oldest] = [this.#aside, this.#entries].flatMap((some) => [...some.values().take(1)])
+    const [oldest] = [this.#objects, this.#aside, this.#applications].flatMap((some) => [...some.values().take(1)])
     if (oldest === undefined) return
     this.#aside.delete(keyOf(oldest))
     this.done(oldest)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { manualClock, nodeTransport, silentLog } from '@windlass/kit'
 import { openKube } from '@windlass/kube'
-import { createClient, type EventReporter } from '@windlass/protocol'
+import { createClient, MAX_LISTED, type EventReporter } from '@windlass/protocol'
 import { expect, test } from 'vitest'
 import { startReporter } from './reporter.ts'
 
@@ -155,6 +155,15 @@ test('an object that cannot be read holds up neither others, changes nor signs o
     })
     .toBeGreaterThan(0)
   await expect.poll(() => reporter.status().waiting).toBe(0)
+})
+
+test('a full state ends although the server wants more objects than there is room for', async () => {
+  const rollouts = Array.from({ length: MAX_LISTED + 10 }, (_, n) => `front-${n}`)
+  await using scene = await openScene(['open'], { rollouts, maxEntries: 100 })
+  const { reporter, bodies } = scene
+  await expect.poll(() => bodies.map(({ fullState }) => fullState)).toContainEqual(expect.objectContaining({ chunk: 2, isLast: true }))
+  await expect.poll(() => reporter.status()).toMatchObject({ waiting: 0, applications: 1 })
+  expect(bodies.flatMap(({ data }) => data).filter(({ actualManifest }) => actualManifest.includes('"name":"shop"'))).toHaveLength(1)
 })
 
 test('a reporter that cannot read a namespace for minutes says so in every report, and sends no full state', async () => {

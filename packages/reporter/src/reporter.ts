@@ -92,6 +92,8 @@ class ClusterReporter implements Reporter {
   readonly #applications: ApplicationWatches
   readonly #objects: ObjectWatches
   #fullState: FullStateRun | undefined
+  /** Another full state follows at once, because a change was dropped while this one is sent. */
+  #isAnotherDue = false
   /** When a full state is due. Monotonic milliseconds. */
   #fullStateAt: number
   /** When what could not be read is tried again. Monotonic milliseconds. */
@@ -108,7 +110,7 @@ class ClusterReporter implements Reporter {
   constructor(options: ReporterOptions) {
     this.#options = options
     this.#fullStateAt = options.clock.monotonic()
-    this.#queue = new Queue({ ...LIMITS, ...options.limits }, () => this.#askFullState())
+    this.#queue = new Queue({ ...LIMITS, ...options.limits }, () => this.#noteDropped())
     const places = options.namespaces ?? [ALL_NAMESPACES]
     const wake = (): void => this.#wake.resolve()
     const common = {
@@ -155,6 +157,12 @@ class ClusterReporter implements Reporter {
   #askFullState(): void {
     this.#fullState = undefined
     this.#fullStateAt = this.#options.clock.monotonic()
+  }
+
+  /** A full state in progress goes on: it would never end if each dropped change began it again. */
+  #noteDropped(): void {
+    if (this.#fullState === undefined) this.#askFullState()
+    else this.#isAnotherDue = true
   }
 
   async #send(): Promise<void> {
@@ -255,7 +263,8 @@ class ClusterReporter implements Reporter {
     // A gap meanwhile asks for another one.
     if (this.#fullState !== run || run.advance()) return
     this.#fullState = undefined
-    this.#fullStateAt = clock.monotonic() + fullStateMs
+    this.#fullStateAt = clock.monotonic() + (this.#isAnotherDue ? 0 : fullStateMs)
+    this.#isAnotherDue = false
   }
 
   async #post(data: readonly object[], fullState?: FullState): Promise<EventsAnswer> {
