@@ -20,7 +20,7 @@ export class FullStateRun {
   #sent = 0
   #chunk = 1
 
-  /** All objects that exist, among them those of these kinds besides applications. */
+  /** All objects that are known to exist. Of these kinds besides applications there are no others. */
   constructor(
     all: readonly Known[],
     { kinds, startedAt }: { readonly kinds: readonly ReportedKind[]; readonly startedAt: number },
@@ -44,7 +44,8 @@ export class FullStateRun {
       listed: named
         .filter(({ kind }) => kind === 'Application')
         .map(({ namespace, name, version }) => ({ namespace, name, ...defined({ version }) })),
-      ...(this.#kinds.length > 0 && { kinds: [...this.#kinds], objects }),
+      ...(this.#kinds.length > 0 && { kinds: [...this.#kinds] }),
+      ...(objects.length > 0 && { objects }),
     }
   }
 

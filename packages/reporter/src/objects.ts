@@ -35,18 +35,12 @@ export class ObjectWatches {
     this.ended = Promise.all(watches).then(() => undefined)
   }
 
-  /** Kinds that are followed in all places, so that what is not known does not exist. */
+  /** Kinds that are followed in all places, so that what is not known does not exist. The full state names what is known of the other kinds too. */
   get kinds(): ReportedKind[] {
     const { size } = new Set(this.#options.namespaces)
     return REPORTED_KINDS.filter(
       (kind) => size > 0 && this.#listed.get(kind)?.size === size && this.#sights.get(kind)?.blind.length === 0,
     )
-  }
-
-  /** Returns the objects of these kinds. */
-  listed(): readonly Known[] {
-    const kinds: readonly string[] = this.kinds
-    return [...this.known.values()].filter(({ kind }) => kinds.includes(kind))
   }
 
   async #watch(kind: ReportedKind, namespace: string): Promise<void> {

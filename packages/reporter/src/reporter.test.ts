@@ -14,7 +14,12 @@ import { startReporter } from './reporter.ts'
 interface Body {
   readonly data: readonly { readonly actualManifest: string }[]
   readonly reporter: EventReporter
-  readonly fullState?: { readonly chunk: number; readonly isLast: boolean; readonly objects?: readonly object[] }
+  readonly fullState?: {
+    readonly chunk: number
+    readonly isLast: boolean
+    readonly kinds?: readonly string[]
+    readonly objects?: readonly object[]
+  }
 }
 
 const ABSENT = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message: 'no such kind' }
@@ -33,13 +38,15 @@ const rollout = (name: string) => ({
 
 interface Rollouts {
   readonly rollouts?: readonly string[]
+  /** Where they are looked for. */
+  readonly places?: readonly string[]
   readonly maxEntries?: number
 }
 
 /**
  * Serves `shop` in the namespace `open`, which can be listed and not be read alone, rollouts, and nothing in `closed`. Takes reports too, and wants all that a full state names.
  */
-async function openScene(namespaces: readonly string[], { rollouts = [], maxEntries = 20_000 }: Rollouts = {}) {
+async function openScene(namespaces: readonly string[], { rollouts = [], places = ['open'], maxEntries = 20_000 }: Rollouts = {}) {
   const bodies: Body[] = []
   const watches: ServerResponse[] = []
   const state = { isClosed: true, reads: 0, broken: new Set<string>(), brokenReads: 0 }
@@ -90,7 +97,7 @@ async function openScene(namespaces: readonly string[], { rollouts = [], maxEntr
     client,
     tokenFile,
     namespaces,
-    objectNamespaces: rollouts.length > 0 ? ['open'] : [],
+    objectNamespaces: rollouts.length > 0 ? places : [],
     limits: { maxEntries },
     shard: 0,
     shards: 1,
@@ -164,6 +171,17 @@ test('a full state ends although the server wants more objects than there is roo
   await expect.poll(() => bodies.map(({ fullState }) => fullState)).toContainEqual(expect.objectContaining({ chunk: 2, isLast: true }))
   await expect.poll(() => reporter.status()).toMatchObject({ waiting: 0, applications: 1 })
   expect(bodies.flatMap(({ data }) => data).filter(({ actualManifest }) => actualManifest.includes('"name":"shop"'))).toHaveLength(1)
+})
+
+test('rollouts are reported also if another namespace cannot be read, and are not said to be all', async () => {
+  await using scene = await openScene(['open'], { rollouts: ['front'], places: ['open', 'closed'] })
+  const { bodies } = scene
+  await expect.poll(() => bodies.flatMap(({ data }) => data)).toContainEqual(
+    expect.objectContaining({ actualManifest: expect.stringContaining('"name":"front"') }),
+  )
+  const named = bodies.flatMap(({ fullState }) => fullState ?? []).filter(({ objects }) => objects !== undefined)
+  expect(named).toMatchObject(named.map(() => ({ objects: [{ kind: 'Rollout', namespace: 'open', name: 'front' }] })))
+  expect(named.flatMap(({ kinds = [] }) => kinds)).toEqual([])
 })
 
 test('a reporter that cannot read a namespace for minutes says so in every report, and sends no full state', async () => {

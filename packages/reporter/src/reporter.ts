@@ -241,7 +241,7 @@ class ClusterReporter implements Reporter {
   async #sendFullState(): Promise<void> {
     const { clock, log, fullStateMs = FULL_STATE_MS } = this.#options
     const { kinds } = this.#objects
-    const run = (this.#fullState ??= new FullStateRun([...this.#applications.known.values(), ...this.#objects.listed()], {
+    const run = (this.#fullState ??= new FullStateRun([...this.#applications.known.values(), ...this.#objects.known.values()], {
       kinds,
       startedAt: clock.now(),
     }))
