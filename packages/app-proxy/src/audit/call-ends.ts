@@ -42,10 +42,21 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
   const fileOf = (id: string): string => join(folder, `${id}.json`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
 
+  async function send(id: string, end: GitopsCallEnd): Promise<void> {
+    const calls = callEndCalls(client.withToken(runtimeToken()))
+    const options = { timeoutMs: REPORT_MS, signal: closing.signal }
+    const { hasEffect, ...known } = end
+    await calls.end(id, end, options).catch((error: unknown) => {
+      // A control plane of an earlier version does not know this field, and refuses the end for it.
+      if (hasEffect === undefined || !isFault(error, 'request-invalid')) throw error
+      return calls.end(id, known, options)
+    })
+  }
+
   /** Returns true once the control plane has the end, or will never take it. */
-  async function send(id: string, end: GitopsCallEnd): Promise<boolean> {
+  async function isSettled(id: string, end: GitopsCallEnd): Promise<boolean> {
     try {
-      await callEndCalls(client.withToken(runtimeToken())).end(id, end, { timeoutMs: REPORT_MS, signal: closing.signal })
+      await send(id, end)
       return true
     } catch (error) {
       if (isFault(error, 'not-found', 'not-supported', 'request-invalid')) {
@@ -57,7 +68,7 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
   }
 
   async function report(id: string, end: GitopsCallEnd): Promise<void> {
-    for (let tries = 1; !(await send(id, end)); tries += 1) {
+    for (let tries = 1; !(await isSettled(id, end)); tries += 1) {
       if (tries === 1) log.warn({ call: id }, 'the end of a call is not in the audit log of the control plane yet')
       await clock.sleep(backoffMs(RETRY, tries), closing.signal).catch(() => undefined)
       if (closing.signal.aborted) return
@@ -74,10 +85,13 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
 
   for (const name of readdirSync(folder)) {
     const id = name.replace(/\.json$/, '')
-    const end = isId(id) ? GitopsCallEnd.safeParse(parseJson(readFileSync(join(folder, name), 'utf8'))).data : undefined
+    const found = isId(id) ? parseJson(readFileSync(join(folder, name), 'utf8')) : undefined
+    const end = GitopsCallEnd.safeParse(found).data
+    if (end !== undefined) start(id, end)
+    // An app-proxy of the version that wrote it can report it.
+    else if (found !== undefined) log.warn({ call: id }, 'the end of a call is of another version of the app-proxy; it is kept')
     // A draft of a process that was killed.
-    if (end === undefined) rmSync(join(folder, name), { force: true })
-    else start(id, end)
+    else rmSync(join(folder, name), { force: true })
   }
 
   return {

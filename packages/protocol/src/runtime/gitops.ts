@@ -107,8 +107,8 @@ export type GitopsCallStart = z.infer<typeof GitopsCallStart>
 /** `nothing`: the call changed nothing, because its input was not valid or it was only to show what it would do. The audit log does not have it. */
 export const GITOPS_CALL_RESULTS = ['done', 'denied', 'failed', 'nothing'] as const
 
-/** How such a call has ended, with the token of the runtime. */
-export const GitopsCallEnd = z.strictObject({
+/** How such a call has ended, with the token of the runtime. Fields that a later app-proxy adds are ignored, because an end that is refused has no record. */
+export const GitopsCallEnd = z.object({
   result: z.enum(GITOPS_CALL_RESULTS),
   /** Code of the error. */
   code: plainText(60).optional(),
