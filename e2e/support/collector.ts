@@ -67,11 +67,13 @@ export async function startCollector(host = '127.0.0.1'): Promise<Collector> {
   let requests = 0
   const server = createServer((request, response) => {
     requests += 1
-    void text(request).then((body) => {
+    const take = (body: string): void => {
       if (status === undefined) return
       if (status === 200 && request.method === 'POST' && request.url === '/v1/metrics') taken.push(read(request.headers, body))
       response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-    })
+    }
+    // An engine that ends gives up its push. A push that cannot be read fails the test.
+    void text(request).then(take, () => response.destroy())
   })
   await once(server.listen(0, host), 'listening')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a server on TCP has an address of this kind

