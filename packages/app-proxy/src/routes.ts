@@ -31,6 +31,8 @@ import { openWorkflows } from './workflows/workflows.ts'
 const COMMITS = { limit: 6, waiting: 30, of: 'commits' }
 /** Changes of workflows in progress at once, each with its body and a workflow in memory. A commit that takes long does not delay them. */
 const WORKFLOW_CHANGES = { limit: 6, waiting: 30, of: 'changes of workflows' }
+/** Calls for logs of workflows in progress at once, each with several logs in memory. */
+const WORKFLOW_LOGS = { limit: 6, waiting: 60, of: 'calls for logs of workflows' }
 
 export interface RouteParts extends Omit<IntegrationParts, 'clock'> {
   /** Of the control plane, without a token. */
@@ -89,7 +91,12 @@ function routesOfGitops(options: AppProxyOptions, parts: RouteParts, slots: Slot
     clock,
   })
   const workflows = options.operatesWorkflows === true ? openWorkflows({ kube, namespace, clock, archive }) : undefined
-  const ofWorkflows = workflowRoutes({ workflows, namespace, slots: openSlots(WORKFLOW_CHANGES) })
+  const ofWorkflows = workflowRoutes({
+    workflows,
+    namespace,
+    slots: openSlots(WORKFLOW_CHANGES),
+    logSlots: openSlots(WORKFLOW_LOGS),
+  })
   return [
     ...gitopsRoutes({ ...gitops, slots }),
     ...applicationRoutes({ applications, ...ofArgo, namespace }),

@@ -20,13 +20,15 @@ export interface WorkflowParts {
   readonly namespace: string
   /** For each change: its body and the workflow that it reads are as large as an object of Kubernetes. */
   readonly slots: Slots
+  /** For each call for logs, of which it joins several. */
+  readonly logSlots: Slots
 }
 
 /** A workflow with its scripts. Objects of Kubernetes have 1.5 MiB at most. */
 const MAX_WORKFLOW_BYTES = 1_048_576
 const ByName = z.object({ name: WorkflowName })
 
-export function workflowRoutes({ workflows, namespace, slots }: WorkflowParts): Route[] {
+export function workflowRoutes({ workflows, namespace, slots, logSlots }: WorkflowParts): Route[] {
   /** Throws `not-supported`. */
   const all = (): Workflows => {
     if (workflows !== undefined) return workflows
@@ -35,11 +37,11 @@ export function workflowRoutes({ workflows, namespace, slots }: WorkflowParts): 
       hint: 'Install Argo Workflows beside it, and set `app-proxy.workflows.enabled` of the chart.',
     })
   }
-  const own = [...readingRoutes(all), ...submittingRoutes(all, slots), ...endingRoutes(all, slots)]
+  const own = [...readingRoutes(all, logSlots), ...submittingRoutes(all, slots), ...endingRoutes(all, slots)]
   return [...own, ...own.map((one) => withNamespace(one, { namespace, objects: 'workflows', owner: 'Argo Workflows' }))]
 }
 
-function readingRoutes(all: () => Workflows): Route[] {
+function readingRoutes(all: () => Workflows, logSlots: Slots): Route[] {
   return [
     route('GET', '/workflows', {
       right: 'see-gitops',
@@ -53,6 +55,7 @@ function readingRoutes(all: () => Workflows): Route[] {
     }),
     route('GET', '/workflows/{name}/logs', {
       right: 'see-gitops',
+      slots: logSlots,
       params: ByName,
       query: WorkflowLogQuery,
       handle: ({ params, query }) => all().logs(params.name, query),

@@ -25,15 +25,16 @@ interface Store {
 const errorOf = (code: string): string => `<Error><Code>${code}</Code><Message>of account 123456789012</Message></Error>`
 
 /** Opens the archive at a store that gives an answer for each path. */
-async function openStore(answer: (path: string) => Given): Promise<Store> {
+async function openStore(answer: (path: string) => Given | Promise<Given>): Promise<Store> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-archive-'))
   const calls: http.IncomingMessage[] = []
-  const server = http.createServer((request, response) => {
+  async function give(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     calls.push(request)
-    const { status, headers = {}, body } = answer(request.url ?? '')
+    const { status, headers = {}, body } = await answer(request.url ?? '')
     response.writeHead(status, headers)
     response.end(body)
-  })
+  }
+  const server = http.createServer((request, response) => void give(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(async () => {
@@ -129,6 +130,29 @@ test('the archive follows the store to no other place', async () => {
   }))
   await expect(read(archive)).rejects.toMatchObject({ code: 'archive-refused' })
   expect(calls).toHaveLength(1)
+})
+
+test('three logs are read at once, also after some that failed, and twenty wait', async () => {
+  const opened = Promise.withResolvers<void>()
+  let inStore = 0
+  let most = 0
+  const { archive, calls } = await openStore(async () => {
+    const isEarly = calls.length <= 3
+    inStore += 1
+    most = Math.max(most, inStore)
+    await opened.promise
+    inStore -= 1
+    if (isEarly) return { status: 503, body: errorOf('SlowDown') }
+    return { status: 206, headers: { 'content-range': 'bytes 0-1/2' }, body: 'a\n' }
+  })
+  const reads = Array.from({ length: 23 }, () => read(archive))
+  const ends = Promise.allSettled(reads)
+  await expect(read(archive)).rejects.toMatchObject({ code: 'rate-limited', message: '23 archived logs are in progress.' })
+  await expect.poll(() => calls.length).toBe(3)
+  opened.resolve()
+  const found = await ends
+  expect(found.filter(({ status }) => status === 'rejected')).toHaveLength(3)
+  expect({ calls: calls.length, most }).toEqual({ calls: 23, most: 3 })
 })
 
 const source = (pod: string, second: number, key = `prod/w/${pod}/main.log`): LogSource => {

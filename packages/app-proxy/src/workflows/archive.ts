@@ -15,6 +15,7 @@ import {
   type TransportResponse,
 } from '@windlass/kit'
 import { MAX_LOG_BYTES, type ContainerLog } from '@windlass/protocol'
+import { openSlots } from '../http/slots.ts'
 import { newestLines } from '../log/newest-lines.ts'
 import { inOrder, lastLines } from './log-lines.ts'
 
@@ -23,6 +24,8 @@ const MAX_BYTES = 2 * MAX_LOG_BYTES
 const MAX_ERROR_BYTES = 65_536
 const CONNECT_MS = 5_000
 const TIMEOUT_MS = 30_000
+/** Logs that are read at once, by all callers. Each takes three times `MAX_BYTES` of memory. */
+const READS = { limit: 3, waiting: 20, of: 'archived logs' }
 
 export interface LogArchiveOptions {
   /** Scheme, host and port of the store. */
@@ -37,17 +40,24 @@ export interface LogArchiveOptions {
   readonly proxy: ProxySettings
 }
 
+interface ReadOptions {
+  readonly pod: string
+  readonly tail: number
+}
+
 export interface LogArchive {
   readonly prefix: string
   /**
-   * Returns the last lines of the log at a key, without their times; undefined if there is none. Throws `archive-unreachable` and `archive-refused`. The key has to be a checked one.
+   * Returns the last lines of the log at a key, without their times; undefined if there is none. Throws `archive-unreachable` and `archive-refused`, and `rate-limited` if too many logs are
+   * read. The key has to be a checked one.
    */
-  read(key: string, options: { readonly pod: string; readonly tail: number }): Promise<ContainerLog | undefined>
+  read(key: string, options: ReadOptions): Promise<ContainerLog | undefined>
 }
 
 /** Opens the archive; sends nothing yet. */
 export function openLogArchive({ url, bucket, region, prefix, proxy, ...files }: LogArchiveOptions): LogArchive {
   const transport = nodeTransport({ connectMs: CONNECT_MS, proxy })
+  const slots = openSlots(READS)
 
   async function get(key: string): Promise<TransportResponse> {
     const address = new URL(url)
@@ -61,24 +71,29 @@ export function openLogArchive({ url, bucket, region, prefix, proxy, ...files }:
     return transport({ ...call, headers, timeoutMs: TIMEOUT_MS })
   }
 
+  async function readOne(key: string, { pod, tail }: ReadOptions): Promise<ContainerLog | undefined> {
+    const answer = await get(key)
+    if (answer.status !== 206) return withoutLog(answer)
+    // Another start than 0 is in the middle of a line.
+    const isPart = answer.headers['content-range']?.startsWith('bytes 0-') !== true
+    const lines = lastLines(await readAll(answer.body), { pod, isPart, tail })
+    const log = await newestLines(inOrder(lines), tail)
+    return isPart ? { ...log, isCut: true } : log
+  }
+
   return {
     prefix,
-    read: (key, { pod, tail }) =>
-      orFault(
-        async () => {
-          const answer = await get(key)
-          if (answer.status !== 206) return await withoutLog(answer)
-          // Another start than 0 is in the middle of a line.
-          const isPart = answer.headers['content-range']?.startsWith('bytes 0-') !== true
-          const lines = lastLines(await readAll(answer.body), { pod, isPart, tail })
-          const log = await newestLines(inOrder(lines), tail)
-          return isPart ? { ...log, isCut: true } : log
-        },
-        {
+    async read(key, options) {
+      const leave = await slots.enter()
+      try {
+        return await orFault(() => readOne(key, options), {
           signal: undefined,
           toFault: (why, cause) => unreachable(`does not answer: ${why}`, cause),
-        },
-      ),
+        })
+      } finally {
+        leave()
+      }
+    },
   }
 }
 
