@@ -9,7 +9,7 @@ import { openKube } from '@windlass/kube'
 import { MAX_LOG_BYTES, MAX_LOG_LINE, type ContainerLog } from '@windlass/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { openLogArchive, type LogArchive } from './archive.ts'
-import { readLogs, type LogSource } from './logs.ts'
+import { readLogs, type LogReader, type LogSource } from './logs.ts'
 
 interface Given {
   readonly status: number
@@ -160,6 +160,10 @@ const source = (pod: string, second: number, key = `prod/w/${pod}/main.log`): Lo
   return { pod, isLive: false, key, startedAt, finishedAt: startedAt + 500 }
 }
 const query = { container: 'main', tail: 100, live: false } as const
+const readerOf = (archive: LogArchive, server: string): LogReader => {
+  const access = { server, insecure: false, namespace: 'prod', token: () => '' }
+  return { kube: openKube({ access, log: silentLog }), namespace: 'prod', clock: systemClock, archive }
+}
 
 test('archived logs are joined in the order of their nodes, and a log that cannot be read does not hide the others', async () => {
   const { archive } = await openStore((path) =>
@@ -168,8 +172,7 @@ test('archived logs are joined in the order of their nodes, and a log that canno
       : { status: 206, headers: { 'content-range': 'bytes 0-9/10' }, body: `${path} 1\n${path} 2\n` },
   )
   // No pod exists, so the cluster is not asked.
-  const access = { server: 'http://127.0.0.1:9', insecure: false, namespace: 'prod', token: () => '' }
-  const reader = { kube: openKube({ access, log: silentLog }), namespace: 'prod', clock: systemClock, archive }
+  const reader = readerOf(archive, 'http://127.0.0.1:9')
   const all = [source('w-2', 2), source('w-gone', 3), source('w-1', 1), source('w-x', 4, 'staging/main.log')]
   const { items, archived, missing } = await readLogs(reader, all, query)
   expect(items.map(({ text }) => text)).toEqual(
@@ -182,4 +185,28 @@ test('archived logs are joined in the order of their nodes, and a log that canno
   })
   // The node has ended before.
   expect(await readLogs(reader, [source('w-1', 1)], { ...query, since: 1 })).toEqual({ items: [], archived: ['w-1'] })
+})
+
+test('an archive that is away hides no log of the cluster, and is not asked again', async () => {
+  const { archive, calls } = await openStore(() => ({ status: 503, body: errorOf('SlowDown') }))
+  // Its log is the same for all pods.
+  const cluster = http.createServer((_, response) => void response.end('2025-01-15T09:00:09Z live\n'))
+  await once(cluster.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    cluster.close()
+    cluster.closeAllConnections()
+  })
+  const place = cluster.address()
+  const reader = readerOf(archive, `http://127.0.0.1:${typeof place === 'object' && place !== null ? place.port : 0}`)
+  const deleted = Array.from({ length: 9 }, (_, index) => source(`w-${index}`, index))
+  const all = [...deleted, { ...source('w-live', 9), isLive: true }]
+  expect(await readLogs(reader, all, query)).toEqual({
+    items: [{ pod: 'w-live', at: '2025-01-15T09:00:09Z', text: 'live' }],
+    missing: deleted.map(({ pod }) => pod),
+  })
+  // Those that were asked for at once.
+  expect(calls).toHaveLength(4)
+  await expect(readLogs(reader, [source('w-x', 4, 'staging/main.log'), source('w-1', 1)], query)).rejects.toMatchObject({
+    code: 'archive-unreachable',
+  })
 })

@@ -14,6 +14,8 @@ const AT_ONCE = 4
 const TIMEOUT_MS = 30_000
 /** Seconds that the clocks of a node and of this process may differ, and that a line may take. */
 const MARGIN_S = 10
+/** What the archive answers whichever log is read. */
+const OUTAGES = ['archive-unreachable', 'archive-refused'] as const
 /** What Kubernetes says of a container that has no log yet. */
 const NOT_STARTED = /waiting to start|PodInitializing|ContainerCreating/
 
@@ -41,8 +43,8 @@ interface PodLog extends ContainerLog {
 }
 
 /**
- * Returns the last lines of some pods, by their times. Throws `request-invalid` for too many pods, `cluster-refused` if one has no such container, `archive-unreachable` and `archive-refused`,
- * and `not-found` or `conflict` if no log can be read.
+ * Returns the last lines of some pods, by their times. Throws `request-invalid` for too many pods, `cluster-refused` if one has no such container, and if no log can be read
+ * `archive-unreachable`, `archive-refused`, `not-found` or `conflict`.
  */
 export async function readLogs(reader: LogReader, sources: readonly LogSource[], query: WorkflowLogQuery): Promise<WorkflowLog> {
   if (sources.length > MAX_PODS)
@@ -51,16 +53,17 @@ export async function readLogs(reader: LogReader, sources: readonly LogSource[],
       hint: 'Name a pod.',
     })
   const { tail } = query
+  const archive = reader.archive && untilOutage(reader.archive)
   const archived: string[] = []
   const missing = new Map<string, Error>()
   const startOf = new Map(sources.map(({ pod, startedAt = 0 }) => [pod, startedAt]))
   const read = async (source: LogSource): Promise<ContainerLog> => {
     try {
-      const { isArchived, ...log } = await readLog(reader, source, query)
+      const { isArchived, ...log } = await readLog({ ...reader, archive }, source, query)
       if (isArchived) archived.push(source.pod)
       return log
     } catch (error) {
-      if (!isFault(error, 'not-found', 'conflict')) throw error
+      if (!isFault(error, 'not-found', 'conflict', ...OUTAGES)) throw error
       missing.set(source.pod, error)
       return { items: [] }
     }
@@ -70,12 +73,30 @@ export async function readLogs(reader: LogReader, sources: readonly LogSource[],
     const logs = await Promise.all(sources.slice(first, first + AT_ONCE).map(read))
     joined = first === 0 && logs.length === 1 ? (logs[0] ?? joined) : await join([joined, ...logs], { tail, startOf })
   }
-  const [error] = missing.values()
+  const errors = [...missing.values()]
+  const error = errors.find((one) => isFault(one, ...OUTAGES)) ?? errors[0]
   if (error !== undefined && missing.size === sources.length) throw error
   return {
     ...joined,
     ...(archived.length > 0 && { archived: archived.toSorted() }),
     ...(missing.size > 0 && { missing: [...missing.keys()].toSorted() }),
+  }
+}
+
+/** Returns an archive that is asked nothing more once it has failed: each call could take as long. */
+function untilOutage({ prefix, read }: LogArchive): LogArchive {
+  let outage: Error | undefined
+  return {
+    prefix,
+    async read(key, options) {
+      if (outage !== undefined) throw outage
+      try {
+        return await read(key, options)
+      } catch (error) {
+        if (isFault(error, ...OUTAGES)) outage = error
+        throw error
+      }
+    },
   }
 }
 
