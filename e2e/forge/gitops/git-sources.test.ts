@@ -325,6 +325,30 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
       words,
       expect.objectContaining({ code, stderr: expect.stringContaining(why) }),
     ])
+
+  // Without a commit no Secret is left, and none is made for a commit that cannot be.
+  const apps = `${at.url}/ann/apps.git`
+  const create = (name: string, by?: string): Promise<Answer> =>
+    at.call('POST', '/delivery-pipelines', {
+      ...(by !== undefined && { by }),
+      body: { name, repository: apps, workflowTemplate: 'build' },
+    })
+  const made: string[] = []
+  const { objects } = at.scene.kube
+  const set = objects.set.bind(objects)
+  objects.set = (key, object) => {
+    made.push(key)
+    return set(key, object)
+  }
+  onTestFinished(() => void Reflect.deleteProperty(objects, 'set'))
+  expect(await create('no-push', at.keys.rea)).toMatchObject({ status: 403, body: { right: 'git-push' } })
+  await at.write('apps', 'prod/taken.yaml', 'apiVersion: argoproj.io/v1alpha1\nkind: Sensor\nmetadata: { name: taken }\n')
+  expect(await create('taken')).toMatchObject({ status: 409, body: { detail: expect.stringContaining('has the Sensor taken') } })
+  expect(made).toEqual([])
+  at.beforePush = async () => at.write('apps', 'prod/late.sensor.yaml', 'a: 1\n')
+  expect(await create('late')).toMatchObject({ status: 409, body: { detail: expect.stringContaining('with something else') } })
+  expect(made).toEqual(['secrets/late-webhook'])
+  expect([...objects.keys()].filter((key) => key.endsWith('-webhook'))).toEqual(['secrets/site-test-webhook', 'secrets/by-ben-webhook'])
 })
 
 test('an application that is in no Git source is not edited, and the reason is named (O039)', async () => {

@@ -64,8 +64,28 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
     })
   }
 
+  /** Makes the Secret of the webhook, which the cluster needs before the files, and the commit. Without the commit nothing is left. */
+  async function changeWithSecret(
+    { confirm }: GitopsCall,
+    name: string,
+    { branch }: OpenSource,
+    plan: (view: RepositoryView) => Promise<Plan<undefined>>,
+  ): Promise<{ readonly changed: Changed<undefined>; readonly secret: HookSecret }> {
+    branch.requirePush()
+    await plan(await branch.view())
+    await confirm()
+    const secret = await secrets.ensure(name)
+    try {
+      return { changed: await branch.change(plan), secret }
+    } catch (error) {
+      if (secret.isNew) await secrets.remove(name)
+      throw error
+    }
+  }
+
   /** The commit is made, so a cluster that does not answer fails no call: Argo CD finds the commit later. */
-  async function refresh(source: string): Promise<boolean> {
+  async function refresh(source: string, { commit }: Changed<undefined>): Promise<boolean> {
+    if (!commit.isNew) return false
     return applications.askRefresh(source).catch((error: unknown) => {
       if (isFault(error)) return false
       throw error
@@ -111,11 +131,13 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
         await plan(await open.branch.view())
         return toChange(open, { name, files })
       }
-      const secret = url === undefined ? undefined : await secrets.ensure(name)
-      const changed = await open.branch.change(plan)
-      const isRefreshed = changed.commit.isNew && (await refresh(source.name))
-      const webhook = url === undefined || secret === undefined ? {} : { webhook: await putHook(watched, url, secret) }
-      return { ...toChange(open, { name, files, changed }), isRefreshed, ...webhook }
+      if (url === undefined) {
+        const changed = await open.branch.change(plan)
+        return { ...toChange(open, { name, files, changed }), isRefreshed: await refresh(source.name, changed) }
+      }
+      const { changed, secret } = await changeWithSecret(call, name, open, plan)
+      const isRefreshed = await refresh(source.name, changed)
+      return { ...toChange(open, { name, files, changed }), isRefreshed, webhook: await putHook(watched, url, secret) }
     },
   }
 }

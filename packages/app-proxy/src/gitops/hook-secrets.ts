@@ -1,9 +1,10 @@
 /** The Secrets with what a forge shows to the event source of a delivery pipeline. They are in the namespace of the runtime, and not in Git. */
 import { randomBytes } from 'node:crypto'
 import { DELIVERY_LABEL, HOOK_SECRET_KEY, hookSecretName } from '@windlass/gitops'
-import { fault } from '@windlass/kit'
+import { fault, isFault } from '@windlass/kit'
 import { isAlreadyThere, type Kube, type ObjectRef } from '@windlass/kube'
 import { z } from 'zod'
+import { noteEffect } from '../audit/call.ts'
 
 const TOKEN_BYTES = 32
 
@@ -16,6 +17,8 @@ export interface HookSecret {
 export interface HookSecrets {
   /** Returns the Secret of a pipeline, which is created if there is none. Throws `conflict` for a Secret of its name that is another's. */
   ensure(name: string): Promise<HookSecret>
+  /** Deletes the Secret of a pipeline that was not committed. One that stays does no harm: a later call takes it. */
+  remove(name: string): Promise<void>
 }
 
 const Stored = z.looseObject({ data: z.record(z.string(), z.string()).nullish() })
@@ -40,6 +43,7 @@ export function openHookSecrets(kube: Kube, namespace: string): HookSecrets {
       const before = await find(name)
       if (before !== undefined) return before
       const token = randomBytes(TOKEN_BYTES).toString('hex')
+      noteEffect()
       try {
         await kube.create({
           apiVersion: 'v1',
@@ -54,6 +58,11 @@ export function openHookSecrets(kube: Kube, namespace: string): HookSecrets {
         if (other === undefined) throw error
         return other
       }
+    },
+    async remove(name) {
+      await kube.delete(refTo(name)).catch((error: unknown) => {
+        if (!isFault(error)) throw error
+      })
     },
   }
 }

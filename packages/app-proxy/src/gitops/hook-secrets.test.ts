@@ -1,0 +1,27 @@
+/** The Secrets of webhooks in a cluster: whose they are, and what the audit log has of them. */
+import { silentLog } from '@windlass/kit'
+import { openKube } from '@windlass/kube'
+import { expect, onTestFinished, test } from 'vitest'
+import { NAMESPACE, startKubeApi, type KubeApi } from '../../test/support/kube-api.ts'
+import { inCall, type NotedCall } from '../audit/call.ts'
+import { openHookSecrets, type HookSecrets } from './hook-secrets.ts'
+
+async function openCluster(): Promise<{ readonly secrets: HookSecrets; readonly objects: KubeApi['objects'] }> {
+  const api = await startKubeApi()
+  onTestFinished(() => api[Symbol.asyncDispose]())
+  const access = { server: api.url, insecure: false, namespace: NAMESPACE }
+  return { secrets: openHookSecrets(openKube({ access, log: silentLog }), NAMESPACE), objects: api.objects }
+}
+
+test('a Secret is made once, as an effect of its call, and is gone when it is removed', async () => {
+  const { secrets, objects } = await openCluster()
+  const first: NotedCall = { commits: [] }
+  const again: NotedCall = { commits: [] }
+  const made = await inCall(first, () => secrets.ensure('shop'))
+  expect(made).toEqual({ token: expect.stringMatching(/^[0-9a-f]{64}$/), isNew: true })
+  expect(await inCall(again, () => secrets.ensure('shop'))).toEqual({ ...made, isNew: false })
+  expect([first.hasEffect, again.hasEffect]).toEqual([true, undefined])
+  await secrets.remove('shop')
+  await secrets.remove('shop')
+  expect([...objects.keys()]).toEqual([])
+})
