@@ -290,9 +290,12 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   await expect.poll(() => source.events.filter(isPush), { timeout: 30_000 }).toHaveLength(1)
   const [push] = source.events.filter(isPush)
   if (push === undefined) throw new Error('there is no push')
+  const secret = at.scene.kube.objects.get('secrets/site-test-webhook')
+  const owner = { 'windlass.io/git-source': 'apps', 'windlass.io/repository': `${at.url}/ann/site` }
+  expect(secret?.metadata.annotations).toMatchObject(owner)
   // As the app-proxy writes it.
-  const secret = at.scene.kube.objects.get('secrets/site-test-webhook')?.['data'] as { token: string } | undefined
-  const token = Buffer.from(secret?.token ?? '', 'base64').toString()
+  const data = secret?.['data'] as { token: string } | undefined
+  const token = Buffer.from(data?.token ?? '', 'base64').toString()
   expect(token).toMatch(/^[0-9a-f]{64}$/)
   expect([push.path, push.authorization]).toEqual([`/webhooks/${NAMESPACE}/site-test`, `Bearer ${token}`])
   expect(push.body).toMatchObject({ ref: 'refs/heads/main', after: (await at.inClone('site', 'rev-parse', 'HEAD')).trim() })
@@ -301,7 +304,13 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   const { header } = push
   // That of a push is an object.
   const body = push.body as object
-  for (const other of [{ ref: 'refs/heads/main2' }, { ref: 'refs/tags/main' }, { after: '0'.repeat(40) }])
+  const others = [
+    { ref: 'refs/heads/main2' },
+    { ref: 'refs/tags/main' },
+    { after: '0'.repeat(40) },
+    { repository: { full_name: 'eve/site' } },
+  ]
+  for (const other of others)
     expect(passedBy(sensor, { header, body: { ...body, ...other } })).toEqual([])
   expect(JSON.stringify([created, at.scene.lines, await at.inClone('apps', 'log', '-p', '-1')])).not.toContain(token)
 

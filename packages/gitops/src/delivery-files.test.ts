@@ -73,6 +73,7 @@ test('the calls of a forge are checked, and only the wanted branch of the reposi
   }
   expect(filters('push')).toEqual([
     'header.X-Gitea-Event.0 = ^push$',
+    String.raw`body.repository.full_name = ^acme/shop\.js$`,
     String.raw`body.ref = ^refs/heads/release/1\.0$`,
     'body.after != ^0+$',
   ])
@@ -84,6 +85,7 @@ test('the calls of a forge are checked, and only the wanted branch of the reposi
   ])
   expect(filters('push', { ...github, branch: undefined })).toEqual([
     'headers.X-Github-Event.0 = ^push$',
+    String.raw`body.repository.full_name = ^acme/shop\.js$`,
     'body.ref = ^refs/heads/',
     'body.after != ^0+$',
   ])

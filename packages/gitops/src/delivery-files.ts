@@ -125,6 +125,7 @@ function filtersOf({ forge, repo, branch }: DeliveryPlan, event: DeliveryEvent):
   if (event === 'push')
     return [
       kind,
+      text('body.repository.full_name', `^${literal(repo)}$`),
       text('body.ref', branch === undefined ? '^refs/heads/' : `^refs/heads/${literal(branch)}$`),
       // The deletion of a branch.
       { ...text('body.after', '^0+$'), comparator: '!=' },

@@ -25,7 +25,7 @@ import { listHooks } from '../forge/list-hooks.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { openSource, readSource, type OpenSource } from './find-application.ts'
 import type { GitSources } from './git-sources.ts'
-import type { HookSecret, HookSecrets } from './hook-secrets.ts'
+import type { HookOwner, HookSecret, HookSecrets } from './hook-secrets.ts'
 import { requireFile, requireOnly, requireSource } from './locate-application.ts'
 import type { Changed, Files, Plan, RepositoryBranches } from './repository-branch.ts'
 import type { RepositoryView } from './repository-view.ts'
@@ -67,18 +67,18 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
   /** Makes the Secret of the webhook, which the cluster needs before the files, and the commit. Without the commit nothing is left. */
   async function changeWithSecret(
     { confirm }: GitopsCall,
-    name: string,
+    owner: HookOwner,
     { branch }: OpenSource,
     plan: (view: RepositoryView) => Promise<Plan<undefined>>,
   ): Promise<{ readonly changed: Changed<undefined>; readonly secret: HookSecret }> {
     branch.requirePush()
     await plan(await branch.view())
     await confirm()
-    const secret = await secrets.ensure(name)
+    const secret = await secrets.ensure(owner)
     try {
       return { changed: await branch.change(plan), secret }
     } catch (error) {
-      if (secret.isNew) await secrets.remove(name)
+      if (secret.isNew) await secrets.remove(owner.name)
       throw error
     }
   }
@@ -135,7 +135,8 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
         const changed = await open.branch.change(plan)
         return { ...toChange(open, { name, files, changed }), isRefreshed: await refresh(source.name, changed) }
       }
-      const { changed, secret } = await changeWithSecret(call, name, open, plan)
+      const owner = { name, gitSource: source.name, repository: addressOf(watched) }
+      const { changed, secret } = await changeWithSecret(call, owner, open, plan)
       const isRefreshed = await refresh(source.name, changed)
       return { ...toChange(open, { name, files, changed }), isRefreshed, webhook: await putHook(watched, url, secret) }
     },
@@ -180,6 +181,11 @@ function render(input: NewDeliveryPipeline, { watched, place, source }: Renderin
   })
   for (const file of files.keys()) requireFile(file, source)
   return files
+}
+
+/** Returns the URL that a repository has whichever way a caller has written it. */
+function addressOf({ session, facts }: UserRepository): string {
+  return `${session.integration.url.replace(/\/+$/, '')}/${facts.fullName}`
 }
 
 /** Throws `not-supported`. */
