@@ -314,6 +314,21 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
     expect(passedBy(sensor, { header, body: { ...body, ...other } })).toEqual([])
   expect(JSON.stringify([created, at.scene.lines, await at.inClone('apps', 'log', '-p', '-1')])).not.toContain(token)
 
+  // A webhook with a token that nobody has any more is replaced by the same command, and then left as it is.
+  const hooks = async (): Promise<string[]> => {
+    const found = (await at.ann.api('GET', '/repos/ann/site/hooks')) as { id: number }[]
+    return found.map(({ id }) => String(id))
+  }
+  const kept = await hooks()
+  if (secret === undefined) throw new Error('there is no Secret')
+  // As a forge leaves it that refuses the webhook of a new Secret.
+  at.scene.kube.objects.set('secrets/site-test-webhook', { ...secret, metadata: { ...secret.metadata, annotations: owner } })
+  expect((await at.windlass(line)).stderr).toBe(`Webhook created: ${url}\n`)
+  const replaced = await hooks()
+  expect((await at.windlass(line)).stderr).toBe(`Webhook there already: ${url}\n`)
+  expect([kept.length, replaced.length, await hooks()]).toEqual([1, 1, replaced])
+  expect(replaced).not.toEqual(kept)
+
   // Who may not manage webhooks at the forge commits all the same, and is told.
   const other = await at.windlass(`gitops pipelines create prod by-ben ${site} --workflow-template build`, at.keys.ben)
   expect(other).toMatchObject({ code: 0, stdout: 'delivery-pipeline/by-ben created\n' })

@@ -138,7 +138,8 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
       const owner = { name, gitSource: source.name, repository: addressOf(watched) }
       const { changed, secret } = await changeWithSecret(call, owner, open, plan)
       const isRefreshed = await refresh(source.name, changed)
-      return { ...toChange(open, { name, files, changed }), isRefreshed, webhook: await putHook(watched, url, secret) }
+      const webhook = await putHook(watched, { url, secret, note: () => secrets.noteWebhook(name, url) })
+      return { ...toChange(open, { name, files, changed }), isRefreshed, webhook }
     },
   }
 }
@@ -223,21 +224,29 @@ async function newFiles(view: RepositoryView, open: OpenSource, files: ReadonlyM
   return missing
 }
 
-/** Creates the webhook, or leaves the one that is there. The commit is made, so a forge that refuses fails no call. */
+interface NewHook {
+  readonly url: string
+  readonly secret: HookSecret
+  /** Notes at the Secret that the webhook has its token. */
+  readonly note: () => Promise<void>
+}
+
+/** Creates the webhook, or leaves the one that was made with the Secret. The commit is made, so a forge that refuses fails no call. */
 async function putHook(
   { session, repo }: UserRepository,
-  url: string,
-  { token, isNew }: HookSecret,
+  { url, secret: { token, webhook }, note }: NewHook,
 ): Promise<NonNullable<DeliveryPipelineChange['webhook']>> {
   const { provider } = session.integration
   const hooks = FORGE_HOOKS[provider]
   const hook = { url, secret: token, ...(provider === 'gitea' && { authorization: `Bearer ${token}` }) }
   try {
     const same = (await listHooks(session, repo)).filter((one) => one.url === url)
-    if (same.length > 0 && !isNew) return { url, state: 'existing' }
-    // They have a token that the event source does not know.
+    if (same.length > 0 && webhook === url) return { url, state: 'existing' }
+    // They may have a token that the event source does not know.
     for (const { id } of same) await session.change(hooks.remove(repo, id))
     await session.change(hooks.create(repo, hook))
+    // Without the note a repeated call makes the webhook again.
+    await note()
     return { url, state: 'created' }
   } catch (error) {
     if (!isFault(error)) throw error

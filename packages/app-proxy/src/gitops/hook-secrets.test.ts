@@ -15,14 +15,16 @@ async function openCluster(): Promise<{ readonly secrets: HookSecrets; readonly 
   return { secrets: openHookSecrets(openKube({ access, log: silentLog }), NAMESPACE), objects: api.objects }
 }
 
-test('a Secret is made once, as an effect of its call, and is gone when it is removed', async () => {
+test('a Secret is made once, as an effect of its call, knows its webhook, and is gone when it is removed', async () => {
   const { secrets, objects } = await openCluster()
   const first: NotedCall = { commits: [] }
   const again: NotedCall = { commits: [] }
   const made = await inCall(first, () => secrets.ensure(SHOP))
-  expect(made).toEqual({ token: expect.stringMatching(/^[0-9a-f]{64}$/), isNew: true })
+  expect(made).toEqual({ token: expect.stringMatching(/^[0-9a-f]{64}$/), isNew: true, webhook: undefined })
   expect(await inCall(again, () => secrets.ensure(SHOP))).toEqual({ ...made, isNew: false })
   expect([first.hasEffect, again.hasEffect]).toEqual([true, undefined])
+  await secrets.noteWebhook('shop', 'https://runtime.test/webhooks/x/shop')
+  expect(await secrets.ensure(SHOP)).toEqual({ ...made, isNew: false, webhook: 'https://runtime.test/webhooks/x/shop' })
   await secrets.remove('shop')
   await secrets.remove('shop')
   expect([...objects.keys()]).toEqual([])

@@ -12,6 +12,8 @@ export interface HookSecret {
   readonly token: string
   /** True if it did not exist before. */
   readonly isNew: boolean
+  /** URL of the webhook that was made with the token; undefined if none was, or if that is not known. */
+  readonly webhook: string | undefined
 }
 
 /** Whose webhook a Secret is for. The token must reach no other repository, also not one of the same name in another Git source. */
@@ -25,12 +27,15 @@ export interface HookOwner {
 export interface HookSecrets {
   /** Returns the Secret of a pipeline, which is created if there is none. Throws `conflict` for a Secret of its name that is another's. */
   ensure(owner: HookOwner): Promise<HookSecret>
+  /** Notes that a webhook has the token. */
+  noteWebhook(name: string, url: string): Promise<void>
   /** Deletes the Secret of a pipeline that was not committed. One that stays does no harm: a later call takes it. */
   remove(name: string): Promise<void>
 }
 
 const GIT_SOURCE = 'windlass.io/git-source'
 const REPOSITORY = 'windlass.io/repository'
+const WEBHOOK = 'windlass.io/webhook'
 
 const Stored = z.looseObject({ data: z.record(z.string(), z.string()).nullish() })
 
@@ -44,7 +49,8 @@ export function openHookSecrets(kube: Kube, namespace: string): HookSecrets {
     const token = Buffer.from(encoded, 'base64').toString()
     const { labels, annotations } = found.metadata
     const isOurs = labels?.[DELIVERY_LABEL] === name && token !== ''
-    if (isOurs && annotations?.[GIT_SOURCE] === gitSource && annotations[REPOSITORY] === repository) return { token, isNew: false }
+    if (isOurs && annotations?.[GIT_SOURCE] === gitSource && annotations[REPOSITORY] === repository)
+      return { token, isNew: false, webhook: annotations[WEBHOOK] }
     throw fault('conflict', {
       message: `The Secret "${hookSecretName(name)}" in the namespace of the runtime is not that of this repository and Git source.`,
       hint: 'Use another name for the pipeline. If it was moved, remove the Secret.',
@@ -70,13 +76,16 @@ export function openHookSecrets(kube: Kube, namespace: string): HookSecrets {
           },
           data: { [HOOK_SECRET_KEY]: Buffer.from(token).toString('base64') },
         })
-        return { token, isNew: true }
+        return { token, isNew: true, webhook: undefined }
       } catch (error) {
         // Another call has made it meanwhile.
         const other = isAlreadyThere(error) ? await find(owner) : undefined
         if (other === undefined) throw error
         return other
       }
+    },
+    async noteWebhook(name, url) {
+      await kube.patch(refTo(name), { metadata: { annotations: { [WEBHOOK]: url } } })
     },
     async remove(name) {
       await kube.delete(refTo(name)).catch((error: unknown) => {
