@@ -368,6 +368,11 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   expect(await create('no-push', at.keys.rea)).toMatchObject({ status: 403, body: { right: 'git-push' } })
   await at.write('apps', 'prod/taken.yaml', 'apiVersion: argoproj.io/v1alpha1\nkind: Sensor\nmetadata: { name: taken }\n')
   expect(await create('taken')).toMatchObject({ status: 409, body: { detail: expect.stringContaining('has the Sensor taken') } })
+  await at.write('apps', 'prod/large.sensor.yaml', `kind: Sensor\n# ${'x'.repeat(70_000)}\n`)
+  expect(await at.call('GET', '/delivery-pipelines')).toMatchObject({
+    body: { unread: ['The file prod/large.sensor.yaml of the Git source "apps" was not read: it has more than 64 KiB.'] },
+  })
+  expect(await create('large')).toMatchObject({ status: 409, body: { detail: expect.stringContaining('with something else') } })
   expect(made).toEqual([])
   at.beforePush = async () => at.write('apps', 'prod/late.sensor.yaml', 'a: 1\n')
   expect(await create('late')).toMatchObject({ status: 409, body: { detail: expect.stringContaining('with something else') } })

@@ -61,7 +61,14 @@ export function valueOf(text: string): unknown {
 
 /** Returns the values of all documents of a file; none for a file that is not valid YAML. */
 export function valuesOf(file: string): unknown[] {
-  return partsOf(file).map(({ from, to }) => valueOf(file.slice(from, to)))
+  try {
+    const documents = [...parseAllDocuments(file)]
+    if (documents.some(({ errors }) => errors.length > 0)) return []
+    return documents.map((document): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }))
+  } catch {
+    // It has too many aliases, or too many lists and objects inside each other.
+    return []
+  }
 }
 
 /** Returns true if both texts say the same. */

@@ -51,7 +51,8 @@ test('each file has one object of the pipeline, and the sensor has a trigger for
   const bound = deliveryFiles({ ...PLAN, run: { workflowTemplate: 'build' }, serviceAccount: undefined })
   expect([...bound.keys()]).toEqual(['shop.event-source.yaml', 'shop.sensor.yaml'])
   expect(deliveryPipelinesIn([...bound.values()].join('---\n'))[0]?.workflowTemplate).toBe('build')
-  for (const text of ['a: [', 'kind: Sensor\n', 'Sensor', `${files.get('shop.sensor.yaml') ?? ''}---\na: [`])
+  const deep = `${'['.repeat(20_000)}Sensor${']'.repeat(20_000)}`
+  for (const text of ['a: [', 'kind: Sensor\n', 'Sensor', deep, `${files.get('shop.sensor.yaml') ?? ''}---\na: [`])
     expect([text.length, deliveryPipelinesIn(text)]).toEqual([text.length, []])
 })
 

@@ -8,8 +8,6 @@ import type { ForgeSession } from './session.ts'
 const MAX_PAGES = 10
 /** Maximum bytes of a file that is shown. */
 const MAX_FILE_BYTES = 1_048_576
-/** A file in JSON: base64, and what is around it. */
-const MAX_ANSWER_BYTES = 2 * MAX_FILE_BYTES
 
 export interface ListPage<T> {
   readonly items: readonly T[]
@@ -49,15 +47,16 @@ export interface ShownFile {
   readonly content: string
 }
 
-/** Reads a file. Throws `not-found` if there is none at the path, and `file-too-large`. */
-export async function readFile(session: ForgeSession, place: RepositoryPlace): Promise<ShownFile> {
+/** Reads a file, by default of at most 1 MiB. Throws `not-found` if there is none at the path, and `file-too-large`. */
+export async function readFile(session: ForgeSession, place: RepositoryPlace, maxBytes = MAX_FILE_BYTES): Promise<ShownFile> {
   const { path, read } = session.browser.file(place)
-  const answer = await session.bytes(session.at(path), MAX_ANSWER_BYTES)
+  // A file in JSON: base64, and what is around it.
+  const answer = await session.bytes(session.at(path), 2 * maxBytes)
   const content = read(answer.bytes)
   if (content === undefined)
     throw fault('not-found', { message: `There is no file at "${place.path}".`, hint: 'Check the path. Links are not followed.' })
-  if (content === 'too-large' || content.byteLength > MAX_FILE_BYTES)
-    throw fault('file-too-large', { message: `"${place.path}" is larger than ${MAX_FILE_BYTES} bytes.` })
+  if (content === 'too-large' || content.byteLength > maxBytes)
+    throw fault('file-too-large', { message: `"${place.path}" is larger than ${maxBytes} bytes.` })
   const text = decode(content)
   return {
     path: place.path,

@@ -31,8 +31,11 @@ import type { Changed, Files, Plan, RepositoryBranches } from './repository-bran
 import type { RepositoryView } from './repository-view.ts'
 import type { GitopsCall, UserRepositories, UserRepository } from './user-repositories.ts'
 
+/** Triggers that a list has. */
+const MAX_LISTED = 5_000
+
 export interface DeliveryPipelines {
-  /** Lists the triggers of all sensors in the Git sources of the runtime. A Git source that cannot be read is named. */
+  /** Lists the triggers of all sensors in the Git sources of the runtime. A Git source or a file that is not read is named. */
   list(call: GitopsCall): Promise<DeliveryPipelineList>
   /**
    * Commits a new pipeline, and creates the webhook that calls its event source. The same one again makes no commit. Throws `not-supported` for forges whose calls an event source cannot check, `conflict`
@@ -98,10 +101,7 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
       const unread: string[] = []
       for (const source of (await gitSources.list(call)).filter(({ type }) => type === 'standard'))
         try {
-          const open = await openSource(branches, call, source)
-          for (const { file, text } of await readSource(await open.branch.view(), open))
-            for (const found of deliveryPipelinesIn(text))
-              items.push({ ...found, gitSource: source.name, file: pathInRepository(source, file) })
+          await addPipelines(await openSource(branches, call, source), { items, unread })
         } catch (error) {
           if (!isFault(error)) throw error
           unread.push(`The Git source "${source.name}" could not be read: ${error.message}`)
@@ -141,6 +141,17 @@ export function openDeliveryPipelines(options: DeliveryPipelinesOptions): Delive
       const webhook = await putHook(watched, { url, secret, note: () => secrets.noteWebhook(name, url) })
       return { ...toChange(open, { name, files, changed }), isRefreshed, webhook }
     },
+  }
+}
+
+/** Adds the triggers of a Git source to a list. Throws `file-too-large` for too many. */
+async function addPipelines(open: OpenSource, { items, unread }: DeliveryPipelineList): Promise<void> {
+  const { source, branch } = open
+  for await (const { file, text } of readSource(await branch.view(), open)) {
+    const path = pathInRepository(source, file)
+    if (text === undefined) unread.push(`The file ${path} of the Git source "${source.name}" was not read: it has more than 64 KiB.`)
+    else for (const found of deliveryPipelinesIn(text)) items.push({ ...found, gitSource: source.name, file: path })
+    if (items.length > MAX_LISTED) throw fault('file-too-large', { message: `A list has at most ${MAX_LISTED} triggers.` })
   }
 }
 
@@ -201,10 +212,11 @@ function requireForge(provider: string): DeliveryForge {
 
 /** Returns the files that the Git source does not have yet. Throws `conflict` if another file has one of the objects, or a file has something else. */
 async function newFiles(view: RepositoryView, open: OpenSource, files: ReadonlyMap<string, string>): Promise<Files> {
-  const wanted = new Map([...files].flatMap(([file, text]) => deliveryObjectsIn(text).map((object) => [object, file] as const)))
-  const present = await readSource(view, open)
-  for (const { file, text } of present) {
-    const taken = deliveryObjectsIn(text).find((object) => wanted.has(object) && wanted.get(object) !== file)
+  const wanted = new Set([...files.values()].flatMap(deliveryObjectsIn))
+  for await (const { file, text } of readSource(view, open)) {
+    // Its own files are compared as a whole.
+    if (text === undefined || files.has(file)) continue
+    const taken = deliveryObjectsIn(text).find((object) => wanted.has(object))
     if (taken === undefined) continue
     throw fault('conflict', {
       message: `The file ${file} of the Git source "${open.source.name}" has the ${taken}.`,
@@ -213,7 +225,7 @@ async function newFiles(view: RepositoryView, open: OpenSource, files: ReadonlyM
   }
   const missing = new Map<string, string>()
   for (const [file, text] of files) {
-    const before = present.find((one) => one.file === file)?.text
+    const before = await view.read(file)
     if (before === undefined) missing.set(file, text)
     else if (!isSameManifest(before, text))
       throw fault('conflict', {

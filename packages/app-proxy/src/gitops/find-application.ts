@@ -1,4 +1,5 @@
 /** Where the Git sources of a runtime have the manifest of an application. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { findApplication, problemOfFile, type FoundDocument } from '@windlass/gitops'
 import { fault, isFault } from '@windlass/kit'
 import { problemOfRepositoryUrl, type ListedGitSource } from '@windlass/protocol'
@@ -9,6 +10,8 @@ import type { GitopsCall } from './user-repositories.ts'
 
 /** Files that are read at once. */
 const READS = 8
+/** What is parsed of a file of which it is not known whether it is wanted. Bytes. */
+const MAX_BYTES = 65_536
 const MAX_FILES = 1_000
 const MAX_FOLDERS = 200
 
@@ -47,17 +50,35 @@ async function appliedFiles(view: RepositoryView, { source }: OpenSource): Promi
   return files.filter((file) => problemOfFile(file, source) === undefined)
 }
 
-/** Returns the files that Argo CD applies with their texts. Throws like `findInSource`. */
-export async function readSource(view: RepositoryView, open: OpenSource): Promise<Pick<FoundFile, 'file' | 'text'>[]> {
+export interface SourceFile {
+  /** From the folder of the Git source. */
+  readonly file: string
+  /** Undefined for a file of more than 64 KiB. */
+  readonly text: string | undefined
+}
+
+/** Yields the files that Argo CD applies. Other calls have their turn after each, because to parse one takes long. Throws like `findInSource`. */
+export async function* readSource(view: RepositoryView, open: OpenSource): AsyncGenerator<SourceFile> {
   const files = await appliedFiles(view, open)
-  const found: Pick<FoundFile, 'file' | 'text'>[] = []
   for (let at = 0; at < files.length; at += READS) {
-    const texts = await Promise.all(
-      files.slice(at, at + READS).map(async (file) => ({ file, text: await readIfText(view, file) })),
-    )
-    for (const { file, text } of texts) if (text !== undefined) found.push({ file, text })
+    const found = await Promise.all(files.slice(at, at + READS).map((file) => readSmall(view, file)))
+    for (const one of found) {
+      if (one !== undefined) yield one
+      await nextTurn()
+    }
   }
-  return found
+}
+
+/** Returns undefined for a file that is gone or not text. */
+async function readSmall(view: RepositoryView, file: string): Promise<SourceFile | undefined> {
+  try {
+    const text = await view.read(file, MAX_BYTES)
+    return text === undefined ? undefined : { file, text }
+  } catch (error) {
+    if (isFault(error, 'file-too-large')) return { file, text: undefined }
+    if (isFault(error, 'conflict')) return undefined
+    throw error
+  }
 }
 
 /** Returns the file of an application; undefined if the Git source has none. Throws `file-too-large` for a source with more than 1,000 files. */

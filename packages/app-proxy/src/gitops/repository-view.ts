@@ -13,8 +13,8 @@ export interface RepositoryView {
   readonly revision: string
   /** Lists a folder. Returns nothing if it does not exist. Throws `file-too-large` for more than 2,000 entries. */
   entries(folder: string): Promise<readonly TreeEntry[]>
-  /** Returns the text of a file; undefined if it does not exist. Throws `conflict` for a file that is not text. */
-  read(path: string): Promise<string | undefined>
+  /** Returns the text of a file; undefined if it does not exist. Throws `conflict` for a file that is not text, and `file-too-large` for more than `maxBytes`, by default 1 MiB. */
+  read(path: string, maxBytes?: number): Promise<string | undefined>
 }
 
 export interface ViewPlace {
@@ -58,8 +58,8 @@ export function viewAt(
       } while (cursor !== undefined)
       return found
     },
-    async read(path) {
-      const file = await readFile(session, { repo, ref: revision, path: below(folder, path) }).catch(asNothing)
+    async read(path, maxBytes) {
+      const file = await readFile(session, { repo, ref: revision, path: below(folder, path) }, maxBytes).catch(asNothing)
       if (file === undefined) return undefined
       if (file.encoding === 'utf8') return file.content
       throw fault('conflict', { message: `The file "${path}" of "${repo}" is not text.`, hint: 'Replace it with git.' })

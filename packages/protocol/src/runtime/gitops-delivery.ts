@@ -118,7 +118,7 @@ export type DeliveryPipeline = z.infer<typeof DeliveryPipeline>
 
 export const DeliveryPipelineList = z.object({
   items: z.array(DeliveryPipeline),
-  /** Why Git sources were not read. */
+  /** Git sources and files that were not read, and why. */
   unread: z.array(z.string()),
 })
 export type DeliveryPipelineList = z.infer<typeof DeliveryPipelineList>
