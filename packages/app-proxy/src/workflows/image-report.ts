@@ -6,8 +6,8 @@ import { fault, isFault, type Clock } from '@windlass/kit'
 import type { ContainerLog, RuntimeWorkflow, WorkflowParameter } from '@windlass/protocol'
 import type { Workflows } from './workflows.ts'
 
-/** How often a workflow is looked at. Milliseconds. */
-const POLL_MS = 1_000
+/** How often a workflow is looked at, unless the heartbeat is faster, and how long the cluster has for its answer. Milliseconds. */
+const LOOK_MS = 5_000
 /** A workflow that waits for its semaphore has no end of its own. Milliseconds. */
 const MAX_MS = 1_800_000
 /** What a header can have, decoded. */
@@ -86,7 +86,7 @@ export interface Following {
   readonly workflows: Workflows
   readonly clock: Clock
   readonly heartbeatMs: number
-  /** Aborted when the job has left. Its workflow goes on. */
+  /** Aborted when the job has left or the app-proxy stops. The workflow goes on. */
   readonly signal: AbortSignal
 }
 
@@ -97,6 +97,7 @@ export async function* followImageReport(
   following: Following,
 ): AsyncGenerator<string> {
   const { workflows, clock, heartbeatMs, signal } = following
+  const goesOn = `The workflow ${name} goes on.`
   yield sse('info', `The workflow ${name} reads and reports the image.`)
   if (unused.length > 0)
     yield sse(
@@ -104,14 +105,10 @@ export async function* followImageReport(
       `${unused.join(', ')}: logins of a job are not used. Workflows have those of the integrations of the runtime.`,
     )
   const begun = clock.monotonic()
-  let lastSign = -Infinity
   try {
-    while (!signal.aborted && clock.monotonic() - begun < MAX_MS) {
-      if (clock.monotonic() - lastSign >= heartbeatMs) {
-        lastSign = clock.monotonic()
-        yield sse('heartbeat', String(heartbeatMs))
-      }
-      const { phase, message } = await workflows.get(name)
+    while (clock.monotonic() - begun < MAX_MS) {
+      yield sse('heartbeat', String(heartbeatMs))
+      const { phase, message } = (await look(name, following)) ?? {}
       if (phase === 'succeeded' || phase === 'failed' || phase === 'error') {
         for (const { pod, text } of await linesOf(name, workflows))
           yield sse('workflow-log', JSON.stringify({ podName: pod, content: text }))
@@ -120,12 +117,24 @@ export async function* followImageReport(
           : sse('error', problem(`The workflow ${name} ended in the phase ${phase}: ${message ?? 'see its logs'}.`))
         return
       }
-      await clock.sleep(POLL_MS, signal)
+      await clock.sleep(Math.min(heartbeatMs, LOOK_MS), signal)
     }
-    if (!signal.aborted) yield sse('error', problem(`The workflow ${name} has not ended in time. It goes on.`))
+    yield sse('error', problem(`The time to wait is over. ${goesOn}`))
   } catch (error) {
-    if (!signal.aborted)
-      yield sse('error', problem(isFault(error) ? error.message : `The workflow ${name} can no longer be followed.`))
+    if (signal.aborted) yield sse('error', problem(`The app-proxy stops. ${goesOn}`))
+    else yield sse('error', problem(isFault(error) ? error.message : `The workflow ${name} can no longer be followed.`))
+  }
+}
+
+/** Returns undefined while the cluster does not answer, which says nothing of the workflow. */
+async function look(name: string, { workflows, signal }: Following): Promise<Awaited<ReturnType<Workflows['look']>> | undefined> {
+  const late = AbortSignal.timeout(LOOK_MS)
+  try {
+    return await workflows.look(name, AbortSignal.any([signal, late]))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (late.aborted || (isFault(error) && error.retryable)) return undefined
+    throw error
   }
 }
 

@@ -34,6 +34,8 @@ export interface Workflows {
   list(query: WorkflowListQuery): Promise<WorkflowList>
   /** Throws `not-found`, as all that follow. */
   get(name: string): Promise<RuntimeWorkflow>
+  /** Returns only how it goes, with one call of the cluster. */
+  look(name: string, signal: AbortSignal): Promise<Pick<RuntimeWorkflow, 'phase' | 'message'>>
   /** Returns the last lines of the pods that exist or have archived logs, by their times. */
   logs(name: string, query: WorkflowLogQuery): Promise<WorkflowLog>
   /** Submits a workflow of a template of the namespace. */
@@ -63,8 +65,8 @@ export interface WorkflowsOptions {
 export function openWorkflows({ kube, namespace, clock, archive }: WorkflowsOptions): Workflows {
   const refTo = (name: string): ObjectRef => ({ kind: 'Workflow', namespace, name })
 
-  async function load(name: string): Promise<Workflow> {
-    const found = await kube.find(refTo(name))
+  async function load(name: string, signal?: AbortSignal): Promise<Workflow> {
+    const found = await kube.find(refTo(name), signal)
     if (found !== undefined) return readWorkflow(found)
     throw notFound(name)
   }
@@ -141,6 +143,7 @@ export function openWorkflows({ kube, namespace, clock, archive }: WorkflowsOpti
       return { items: items.slice(0, limit), ...(items.length > limit && { isCut: true }) }
     },
     get: async (name) => show(await load(name)),
+    look: async (name, signal) => toRuntimeWorkflow(await load(name, signal), []),
     async logs(name, query) {
       const workflow = await load(name)
       const sources = sourcesOf(workflow, { live: await podsOf(name), prefix: archive?.prefix }, query)
