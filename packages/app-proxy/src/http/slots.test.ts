@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openSlots } from './slots.ts'
+import { openShares, openSlots } from './slots.ts'
 
 test('at most the limit is in progress, those that wait come in their order, and more are refused', async () => {
   const slots = openSlots({ limit: 1, waiting: 2, of: 'commits' })
@@ -22,4 +22,16 @@ test('at most the limit is in progress, those that wait come in their order, and
   leaveThird()
   expect(order).toEqual(['second', 'third'])
   ;(await slots.enter())()
+})
+
+test('each owner of calls has its own limit', () => {
+  const shares = openShares({ limit: 2, of: 'reports' })
+  const leave = shares.enter('ann')
+  shares.enter('ann')
+  expect(() => shares.enter('ann')).toThrow('2 of your reports are in progress.')
+  shares.enter('ben')
+  leave()
+  leave()
+  shares.enter('ann')
+  expect(() => shares.enter('ann')).toThrow('2 of your reports are in progress.')
 })

@@ -42,3 +42,28 @@ export function openSlots({ limit, waiting, of }: SlotLimits): Slots {
     },
   }
 }
+
+/** A limit for each owner of calls, so that one of them cannot take all slots. */
+export interface Shares {
+  /** Returns the function that ends a call of this owner. Throws `rate-limited` if as many as the limit are in progress. */
+  enter(owner: string): () => void
+}
+
+export function openShares({ limit, of }: Pick<SlotLimits, 'limit' | 'of'>): Shares {
+  const taken = new Map<string, number>()
+  return {
+    enter(owner) {
+      const before = taken.get(owner) ?? 0
+      if (before >= limit) throw fault('rate-limited', { message: `${limit} of your ${of} are in progress.`, retryAfter: 5 })
+      taken.set(owner, before + 1)
+      let isOver = false
+      return () => {
+        if (isOver) return
+        isOver = true
+        const left = (taken.get(owner) ?? 1) - 1
+        if (left > 0) taken.set(owner, left)
+        else taken.delete(owner)
+      }
+    },
+  }
+}

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import { Readable } from 'node:stream'
 import { silentLog, systemClock } from '@windlass/kit'
 import { openKube } from '@windlass/kube'
 import type { RuntimeWorkflow } from '@windlass/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { imageReportRoute } from '../http/image-report-route.ts'
+import { route, type Call } from '../http/route.ts'
 import { followImageReport, readDataHeader, readImageJob } from './image-report.ts'
 import { openWorkflows, type Workflows } from './workflows.ts'
 
@@ -118,4 +121,41 @@ test('a job is told that its workflow is gone, and that the app-proxy stops', as
     'event: heartbeat\ndata: 1\n\n',
     expect.stringMatching(/^event: error\ndata: .*The app-proxy stops\. The workflow report-1 goes on\./),
   ])
+})
+
+test('ten jobs of a user wait at once, and those of others have their places', async () => {
+  const { workflows } = await openCluster('Running')
+  const submit = route('POST', '/workflow-templates/{name}/submit', { right: 'change-gitops', handle: async () => BEGUN })
+  const reports = { template: 'report', heartbeatMs: 1_000 }
+  const report = imageReportRoute({ reports, workflows, routes: [submit], clock: systemClock })
+  const job = async (userId: string, callRoute: Call<unknown, unknown, unknown>['callRoute']): Promise<Readable> => {
+    const stream = await report.run({
+      params: {},
+      query: { CF_IMAGE: 'acme/shop:1' },
+      body: undefined,
+      caller: { userId, userName: userId, rights: new Set(), isReadOnly: false },
+      key: '',
+      confirm: async () => undefined,
+      header: () => undefined,
+      callRoute,
+      signal: new AbortController().signal,
+    })
+    if (!(stream instanceof Readable)) throw new Error('the answer is no stream')
+    onTestFinished(() => void stream.destroy())
+    return stream
+  }
+  const begun = async (): Promise<object> => BEGUN
+  const refused = async (): Promise<object> => {
+    throw new Error('refused')
+  }
+  for (let count = 0; count < 11; count += 1) await expect(job('mira', refused)).rejects.toThrow('refused')
+  const streams: Readable[] = []
+  for (let count = 0; count < 10; count += 1) streams.push(await job('mira', begun))
+  await expect(job('mira', begun)).rejects.toMatchObject({ code: 'rate-limited' })
+  await job('ben', begun)
+  const [first] = streams
+  if (first === undefined) throw new Error('there is no stream')
+  first.destroy()
+  await once(first, 'close')
+  await job('mira', begun)
 })
