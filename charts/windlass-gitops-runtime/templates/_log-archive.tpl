@@ -29,7 +29,7 @@ WINDLASS_APP_PROXY_WORKFLOW_LOGS_SECRET_KEY_PATH: /etc/windlass/workflow-logs/se
 - name: workflow-logs
   projected:
     sources:
-      - secret: { name: {{ $archive.accessKey.name }}, items: [{ key: {{ $archive.accessKey.key }}, path: access-key }] }
-      - secret: { name: {{ $archive.secretKey.name }}, items: [{ key: {{ $archive.secretKey.key }}, path: secret-key }] }
+      - secret: { name: {{ $archive.accessKey.name }}, items: [{ key: {{ $archive.accessKey.key }}, path: access-key }], optional: true }
+      - secret: { name: {{ $archive.secretKey.name }}, items: [{ key: {{ $archive.secretKey.key }}, path: secret-key }], optional: true }
 {{- end }}
 {{- end -}}
