@@ -255,6 +255,19 @@ test('the workflow that reports images has the limits of the values and the righ
     synchronization: {
       semaphores: [{ configMapKeyRef: { name: 'workflow-synchronization-semaphores', key: 'imageReportExecutor' } }],
     },
+    // Only a report that fails is a failure for the CI job.
+    templates: expect.arrayContaining([
+      expect.objectContaining({
+        dag: {
+          tasks: [
+            { name: 'report', template: 'report' },
+            ...['git-info', 'jira-info'].map((name) =>
+              expect.objectContaining({ name, dependencies: ['report'], continueOn: { failed: true, error: true } }),
+            ),
+          ],
+        },
+      }),
+    ]),
   })
   expect(one(standard, 'ConfigMap', 'workflow-synchronization-semaphores')).toMatchObject({ data: { imageReportExecutor: '10' } })
   expect(one(standard, 'Role', 'image-enrichment')['rules']).toEqual([
