@@ -11,7 +11,7 @@
       {{- end }}
       - --server-url={{ .root.Values.global.codefresh.url | trimSuffix "/" }}
       - --token-file=/etc/windlass/token/token
-      - --registry-config=/etc/windlass/registry/config.json
+      - --registry-integration=/etc/windlass/registry
       - '--workflow={{ `{{workflow.parameters.workflow-name}}` }}'
       - '--workflow-url={{ `{{workflow.parameters.workflow-url}}` }}'
       - --

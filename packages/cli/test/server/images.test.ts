@@ -27,6 +27,15 @@ test('an image is read in its registry, reported once, and shown with its commit
 
   // Without the login, and for what is not there, nothing is reported.
   expect(await run('report', `${name}:v1`)).toMatchObject({ code: 1, text: expect.stringContaining('--registry-config') })
+  const helped = join(folder, 'helped.json')
+  await writeFile(helped, JSON.stringify({ auths: { [registry.domain]: {} }, credsStore: 'desktop' }))
+  for (const [option, file, code, text] of [
+    ['--registry-config', join(folder, 'missing.json'), 3, `${join(folder, 'missing.json')} does not exist`],
+    ['--registry-config', helped, 1, `${helped} has no login for ${registry.domain}. Logins in a credential helper`],
+    // An optional Secret that is not there.
+    ['--registry-integration', folder, 1, 'Name a file with its login'],
+  ] as const)
+    expect(await run('report', `${name}:v1`, option, file)).toMatchObject({ code, text: expect.stringContaining(text) })
   const logins = join(folder, 'config.json')
   await writeFile(logins, JSON.stringify({ auths: { [registry.domain]: { auth: btoa(`${LOGIN.user}:${LOGIN.password}`) } } }))
   const withLogin = ['--registry-config', logins, '--workflow', 'shop #12']
@@ -35,6 +44,10 @@ test('an image is read in its registry, reported once, and shown with its commit
     text: expect.stringContaining('Push it first'),
   })
   expect(await run('report', 'UPPER/case', ...withLogin)).toMatchObject({ code: 2 })
+  expect(await run('report', `${name}:v1`, ...withLogin, '--issue', 'SHOP-7', '--issue', 'foo')).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('"foo" is not the key of an issue.'),
+  })
   expect((await run('list')).text).toBe('No reports of images found.\n')
 
   const reference = join(folder, 'reference')
@@ -43,7 +56,7 @@ test('an image is read in its registry, reported once, and shown with its commit
   expect(await readFile(reference, 'utf8')).toBe(`${name}@${one.digest}\n`)
   // A second time it is the same report.
   await run(...line)
-  await run('report', `${name}:v2`, ...withLogin)
+  await run('report', `${name}:v2`, '--registry-integration', folder, '--workflow', 'shop #12')
   const { items } = await scene.admin.imageReports.list()
   expect(items).toEqual([
     expect.objectContaining({ image: name, digest: many.digest, tags: ['v2'], platforms: ['linux/arm64', 'linux/amd64'] }),

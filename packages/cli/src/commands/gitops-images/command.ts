@@ -7,6 +7,7 @@ const reporting = {
   workflow: text('--workflow <name>', 'Name of the workflow or job that reports; its reports of an image are one (default: cli)'),
   workflowUrl: text('--workflow-url <url>', 'Page of the workflow or job'),
   registryConfig: text('--registry-config <file>', 'File with logins of registries, in the form of config.json of Docker'),
+  registryIntegration: text('--registry-integration <folder>', 'Folder that may have this file as config.json, such as a mounted Secret'),
   plainHttp: flag('--plain-http', 'Call the registry without TLS; one on this machine is always called so'),
   serverUrl: text('--server-url <url>', 'Base URL of the server, with --token-file (default: that of the context)'),
   tokenFile: text('--token-file <file>', 'File with a token of a GitOps runtime, or an API key (default: that of the context)'),

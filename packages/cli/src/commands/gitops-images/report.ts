@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { BROWSED_FORGES } from '@windlass/forges'
 import { defined, retry, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { parseBaseUrl, parseImageReference, type ImageGit, type ImageReference, type ImageReportInput } from '@windlass/protocol'
+import { ImageIssue, parseBaseUrl, parseImageReference, type ImageGit, type ImageReference, type ImageReportInput } from '@windlass/protocol'
 import type { ApiClient } from '@windlass/client'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
@@ -16,6 +16,7 @@ import { keysIn, readIssues } from '../../gitops/images/issues.ts'
 import { readImage, type RegistryImage } from '../../gitops/images/registry.ts'
 import { oneLine, toWebAddress } from '../../gitops/images/texts.ts'
 import { readSecretFile } from '../../in-cluster/config.ts'
+import { readInput } from '../../input/input-files.ts'
 import { readTokenFile } from '../../input/token-file.ts'
 import { openRetryingClient, openSession } from '../../session/session.ts'
 
@@ -23,6 +24,7 @@ interface ReportOptions {
   readonly workflow: string | undefined
   readonly workflowUrl: string | undefined
   readonly registryConfig: string | undefined
+  readonly registryIntegration: string | undefined
   readonly plainHttp: boolean
   readonly serverUrl: string | undefined
   readonly tokenFile: string | undefined
@@ -38,6 +40,8 @@ interface GitOptions {
 const DEFAULT_WORKFLOW = 'cli'
 /** While the server is away. */
 const REPEAT = { baseMs: 500, maxMs: 5_000, tries: 6 }
+/** Name of the file of logins in a folder. */
+const LOGINS = 'config.json'
 /** Labels of OCI. */
 const LABELS = { repo: 'org.opencontainers.image.source', commit: 'org.opencontainers.image.revision' }
 
@@ -49,8 +53,8 @@ export async function reportImage(
 ): Promise<void> {
   const { options } = invocation
   const place = openPlace(invocation)
+  const issues = issuesOf(options.issue)
   const found = await place.read()
-  const keys = keysIn(options.issue.join(' ').toUpperCase(), [])
   const { digest, platforms, sizeBytes, builtAt, labels } = found
   const git = { ...gitIn(labels), ...gitOf(options) }
   const { tag } = place.reference
@@ -62,7 +66,7 @@ export async function reportImage(
       builtAt,
       tags: tag === undefined ? undefined : [tag],
       git: Object.keys(git).length === 0 ? undefined : git,
-      issues: keys.length === 0 ? undefined : keys.map((key) => ({ key })),
+      issues: issues.length === 0 ? undefined : issues,
     }),
   })
   const file = given(options.referenceFile)
@@ -138,12 +142,13 @@ function openPlace({ args, options, out, settings }: Invocation<ReportOptions>):
     })
   const client = clientOf(options, settings)
   const ask = openAsk(settings)
-  const logins = readSecretFile(given(options.registryConfig))
+  const logins = loginsOf(options)
   const read = (): Promise<RegistryImage> =>
     readImage(reference, {
       ask,
       plainHttp: options.plainHttp,
-      loginOf: (host) => (logins === undefined ? undefined : loginFor(logins, host)),
+      loginOf: (host) => (logins === undefined ? undefined : loginFor(logins.text, host)),
+      loginFile: logins?.path,
     })
   const url = toWebAddress(options.workflowUrl)
   const workflow = { name: oneLine(options.workflow, 253) ?? DEFAULT_WORKFLOW, ...defined({ url }) }
@@ -185,6 +190,30 @@ function given(text: string | undefined): string | undefined {
 function fileIn(folder: string | undefined, name: string): string | undefined {
   const path = given(folder)
   return path === undefined ? undefined : readSecretFile(join(path, name))
+}
+
+interface Logins {
+  readonly path: string
+  readonly text: string
+}
+
+/** Returns undefined if no file is named, and for a folder without one, as an optional Secret is. Throws `file-not-found` for a file that is named. */
+function loginsOf({ registryConfig, registryIntegration }: ReportOptions): Logins | undefined {
+  const [file, folder] = [given(registryConfig), given(registryIntegration)]
+  if (file !== undefined) return { path: file, text: readInput(file).text }
+  const text = fileIn(folder, LOGINS)
+  return folder === undefined || text === undefined ? undefined : { path: join(folder, LOGINS), text }
+}
+
+/** Throws `usage` for what is not the key of an issue. */
+function issuesOf(texts: readonly string[]): ImageIssue[] {
+  const keys = new Set(texts.flatMap((text) => text.split(/[\s,]+/)).filter((key) => key !== ''))
+  return [...keys].map((key) => {
+    const issue = ImageIssue.safeParse({ key: key.toUpperCase() }).data
+    if (issue === undefined)
+      throw fault('usage', { message: `"${key}" is not the key of an issue.`, hint: 'Write it as SHOP-12.' })
+    return issue
+  })
 }
 
 /** Throws `usage` for a commit that is not one. */

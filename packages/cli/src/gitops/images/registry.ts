@@ -22,6 +22,8 @@ export interface RegistryOptions {
   readonly ask: Ask
   /** Returns the login of a registry by its host. */
   readonly loginOf: (host: string) => RegistryLogin | undefined
+  /** The file that `loginOf` reads, as the user has named it. Absent if there is none. */
+  readonly loginFile?: string | undefined
   /** Call the registry without TLS. A registry at a loopback address is always called so. */
   readonly plainHttp: boolean
 }
@@ -131,7 +133,7 @@ function openRepository(place: Place): Repository {
           message: `${host} does not have the image ${path}:${reference}.`,
           hint: 'Push it first, or correct its name.',
         })
-      if (answer.status === 401 || answer.status === 403) throw refusedLogin(host, answer)
+      if (answer.status === 401 || answer.status === 403) throw refusedLogin(place, answer)
       const content = Manifest.safeParse(jsonOf(url, answer)).data
       if (content === undefined || (content.config === undefined && content.manifests === undefined))
         throw fault('service-refused', {
@@ -154,12 +156,13 @@ function openRepository(place: Place): Repository {
 }
 
 /** Returns the credential that the registry asks for. */
-async function authorize({ ask, base, host, path, loginOf }: Place, { headers, status }: Answered): Promise<string> {
+async function authorize(place: Place, { headers, status }: Answered): Promise<string> {
+  const { ask, base, host, path, loginOf } = place
   const login = loginOf(host)
   const basic = login && basicAuth(login.username, login.password)
   const challenge = readChallenge(headers['www-authenticate'])
   if (challenge === undefined) {
-    if (basic === undefined) throw refusedLogin(host, { status })
+    if (basic === undefined) throw refusedLogin(place, { status })
     return basic
   }
   const url = URL.parse(challenge.realm)
@@ -172,7 +175,7 @@ async function authorize({ ask, base, host, path, loginOf }: Place, { headers, s
   url.searchParams.set('scope', `repository:${path}:pull`)
   if (challenge.service !== undefined) url.searchParams.set('service', challenge.service)
   const answer = await ask(url, defined({ authorization: basic }))
-  if (answer.status === 401 || answer.status === 403) throw refusedLogin(host, answer)
+  if (answer.status === 401 || answer.status === 403) throw refusedLogin(place, answer)
   const body = answer.status === 200 ? parseJson(answer.text) : undefined
   const token = isRecord(body) ? (body['token'] ?? body['access_token']) : undefined
   if (typeof token !== 'string')
@@ -180,9 +183,14 @@ async function authorize({ ask, base, host, path, loginOf }: Place, { headers, s
   return `Bearer ${token}`
 }
 
-function refusedLogin(host: string, { status }: Pick<Answered, 'status'>): Fault {
+function refusedLogin({ host, loginOf, loginFile }: Place, { status }: Pick<Answered, 'status'>): Fault {
   return fault('service-refused', {
     message: `${host} does not let this login, or none, read the image (${status}).`,
-    hint: 'Name a file with its login, in the form of config.json of Docker, with --registry-config.',
+    hint:
+      loginFile === undefined
+        ? 'Name a file with its login, in the form of config.json of Docker, with --registry-config.'
+        : loginOf(host) === undefined
+          ? `${loginFile} has no login for ${host}. Logins in a credential helper (credsStore) are not read.`
+          : `Check the login for ${host} in ${loginFile}, and that it may read the repository.`,
   })
 }
