@@ -1,5 +1,5 @@
 /** Reports of images from a real registry to a real server. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { basicAuth } from '@windlass/protocol'
@@ -72,6 +72,20 @@ test('an image is read in its registry, reported once, and shown with its commit
       workflow: { name: 'shop #12' },
     }),
   ])
+
+  // The Secret of an integration may limit what callers get to read.
+  const limits = join(folder, 'limits')
+  await mkdir(limits)
+  await writeFile(join(limits, 'projects'), 'SHOP, ADM-\n')
+  await writeFile(join(limits, 'repositories'), 'acme/shop')
+  const limited = [`${name}@${one.digest}`, '--workflow', 'shop #12', '--integration', limits]
+  for (const [words, code, text] of [
+    [['jira-info', '--message', 'SHOP-7: pay by PAY-7'], 0, 'PAY-7: left out, because the Jira integration'],
+    [['jira-info', '--message', 'pay-7', '--project', 'PAY'], 4, 'does not allow the project "PAY"'],
+    [['git-info', '--git-branch', 'main', '--git-repo', 'acme/pay'], 4, 'does not allow the repository "acme/pay"'],
+    [['git-info', '--git-branch', 'main', '--git-repo', 'https://git.test/Acme/shop.git'], 0, 'No forge is configured'],
+  ] as const)
+    expect(await run(...words, ...limited)).toMatchObject({ code, text: expect.stringContaining(text) })
 
   // Another source has its own report of the same image.
   const { token } = await scene.admin.gitopsRuntimes.createToken('prod')

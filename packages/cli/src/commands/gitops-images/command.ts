@@ -67,7 +67,7 @@ export const gitopsImageCommands = [
       provider: text('--provider <name>', 'github, gitlab, gitea or bitbucket-server'),
       url: text('--url <url>', 'URL of the forge as people open it'),
       gitTokenFile: text('--git-token-file <file>', 'File with a Git token that may read the repository (default: none)'),
-      integration: text('--integration <folder>', 'Folder with the files provider, url and token'),
+      integration: text('--integration <folder>', 'Folder with the files provider, url and token, and repositories that limits what is read'),
     },
     examples: [
       'windlass gitops images git-info registry.example.com/acme/shop:v1 --provider github --url https://github.com --git-repo acme/shop --git-branch main',
@@ -83,7 +83,7 @@ export const gitopsImageCommands = [
       ...reporting,
       message: text('--message <text>', 'Text with keys of issues, such as the title of a pull request'),
       project: texts('--project <key>', 'Only issues of this project, also in small letters; can be repeated'),
-      integration: text('--integration <folder>', 'Folder with the files url, username and token'),
+      integration: text('--integration <folder>', 'Folder with the files url, username and token, and projects that limits what is read'),
     },
     examples: [
       'windlass gitops images jira-info registry.example.com/acme/shop:v1 --message "SHOP-12: mend the cart" --integration /etc/jira',

@@ -13,6 +13,7 @@ import { openAsk, type Ask } from '../../gitops/images/ask.ts'
 import { readCommit, repoIn, type Forge } from '../../gitops/images/commit.ts'
 import { loginFor } from '../../gitops/images/docker-config.ts'
 import { keysIn, readIssues } from '../../gitops/images/issues.ts'
+import { entriesOf, openProjects, requireRepository } from '../../gitops/images/limits.ts'
 import { readImage, type RegistryImage } from '../../gitops/images/registry.ts'
 import { oneLine, toWebAddress } from '../../gitops/images/texts.ts'
 import { readSecretFile } from '../../in-cluster/config.ts'
@@ -92,7 +93,9 @@ export async function reportGit(
   const ref = commit ?? branch
   if (repo === undefined || ref === undefined)
     return out.note('Nothing to report: name the repository, and a commit or a branch of it.')
-  const read = forge === undefined ? {} : await readCommit(place.ask, forge, { repo: repoIn(repo, forge.url), ref })
+  const name = repoIn(repo, forge?.url)
+  requireRepository(listIn(options.integration, 'repositories'), name)
+  const read = forge === undefined ? {} : await readCommit(place.ask, forge, { repo: name, ref })
   if (forge === undefined) out.note('No forge is configured, so only what the options say is reported.')
   await place.report({ digest: await place.digest(), git: { ...gitOf(options), ...read } })
 }
@@ -109,13 +112,17 @@ export async function reportIssues(
 ): Promise<void> {
   const { options, out } = invocation
   const place = openPlace(invocation)
-  const projects = options.project.flatMap((project) => project.split(/[\s,]+/)).filter((project) => project !== '')
-  const keys = keysIn(options.message ?? '', projects)
-  if (keys.length === 0) return out.note('Nothing to report: the text names no issue.')
+  const projects = options.project.flatMap(entriesOf)
+  const isAllowed = openProjects(listIn(options.integration, 'projects'), projects)
+  const named = keysIn(options.message ?? '', projects)
+  const keys = named.filter(isAllowed)
+  const left = named.filter((key) => !isAllowed(key))
+  if (left.length > 0) out.note(`${left.join(', ')}: left out, because the Jira integration does not allow the project.`)
+  if (keys.length === 0) return out.note('Nothing to report: the text names no issue that is read.')
   const [url, username, token] = ['url', 'username', 'token'].map((name) => fileIn(options.integration, name))
   const hasJira = url !== undefined && token !== undefined
   if (!hasJira) out.note('No Jira is configured, so only the keys of the issues are reported.')
-  const issues = hasJira ? await readIssues(place.ask, { url, token, username }, keys) : keys.map((key) => ({ key }))
+  const issues = hasJira ? await readIssues(place.ask, { url, token, username, isAllowed }, keys) : keys.map((key) => ({ key }))
   await place.report({ digest: await place.digest(), issues })
 }
 
@@ -207,13 +214,19 @@ function loginsOf({ registryConfig, registryIntegration }: ReportOptions): Login
 
 /** Throws `usage` for what is not the key of an issue. */
 function issuesOf(texts: readonly string[]): ImageIssue[] {
-  const keys = new Set(texts.flatMap((text) => text.split(/[\s,]+/)).filter((key) => key !== ''))
+  const keys = new Set(texts.flatMap(entriesOf))
   return [...keys].map((key) => {
     const issue = ImageIssue.safeParse({ key: key.toUpperCase() }).data
     if (issue === undefined)
       throw fault('usage', { message: `"${key}" is not the key of an issue.`, hint: 'Write it as SHOP-12.' })
     return issue
   })
+}
+
+/** Returns the entries of a file in a folder; undefined without the file. */
+function listIn(folder: string | undefined, name: string): string[] | undefined {
+  const text = fileIn(folder, name)
+  return text === undefined ? undefined : entriesOf(text)
 }
 
 /** Throws `usage` for a commit that is not one. */

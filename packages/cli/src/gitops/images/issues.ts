@@ -11,6 +11,8 @@ export interface Jira {
   /** Absent for a personal access token of Jira Data Center. */
   readonly username?: string | undefined
   readonly token: string
+  /** Whether the issue with a key may be read. */
+  readonly isAllowed: (key: string) => boolean
 }
 
 /** Issues of one image. */
@@ -28,7 +30,7 @@ const Issue = z.looseObject({
 
 /** Returns the keys in a text, each once: `SHOP-12`. `projects` limits them; case does not matter then, because branches are often written small. */
 export function keysIn(text: string, projects: readonly string[]): string[] {
-  const known = projects.map((project) => project.toUpperCase().replace(/-$/, ''))
+  const known = projects.map(toProject)
   const found = [...text.matchAll(/(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9_]*)-(\d{1,10})(?![A-Za-z0-9])/g)]
   const keys = found.flatMap(([, project = '', number = '']) => {
     const isMeant = known.length === 0 ? project === project.toUpperCase() : known.includes(project.toUpperCase())
@@ -37,9 +39,14 @@ export function keysIn(text: string, projects: readonly string[]): string[] {
   return [...new Set(keys)].slice(0, MAX_ISSUES)
 }
 
+/** Returns the key of a project; `shop-` is one too. */
+export function toProject(text: string): string {
+  return text.toUpperCase().replace(/-$/, '')
+}
+
 /** Reads the issues that exist. Throws `service-refused` and `service-unreachable`. */
 export async function readIssues(ask: Ask, jira: Jira, keys: readonly string[]): Promise<ImageIssue[]> {
-  const { url: base, username, token } = jira
+  const { url: base, username, token, isAllowed } = jira
   const authorization = username === undefined ? `Bearer ${token}` : basicAuth(username, token)
   const start = base.replace(/\/+$/, '')
   const issues: ImageIssue[] = []
@@ -49,6 +56,8 @@ export async function readIssues(ask: Ask, jira: Jira, keys: readonly string[]):
     if (answer.status === 404) continue
     const issue = Issue.safeParse(jsonOf(url, answer, 'Check the user name and the token of Jira.')).data
     if (issue === undefined) throw fault('service-refused', { message: `The answer of ${url.host} is not an issue of Jira.` })
+    // Jira finds an issue that was moved to another project by its old key too.
+    if (!isAllowed(issue.key)) continue
     const { summary, status, assignee } = issue.fields
     issues.push({
       key,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { loginFor } from './docker-config.ts'
-import { keysIn } from './issues.ts'
+import { keysIn, readIssues } from './issues.ts'
+import { openProjects } from './limits.ts'
 import { repoIn } from './commit.ts'
 
 test('keys of issues are found in the texts of commits and branches', () => {
@@ -10,6 +11,22 @@ test('keys of issues are found in the texts of commits and branches', () => {
   expect(keysIn('feature/shop-12-utf-8', ['SHOP'])).toEqual(['SHOP-12'])
   expect(keysIn('XSHOP-1 SHOP-1x shop-2', ['shop-'])).toEqual(['SHOP-2'])
   expect(keysIn('CVE-2026-1234', ['CVE'])).toEqual(['CVE-2026'])
+})
+
+test('an issue that was moved out of the allowed projects is not read by its old key', async () => {
+  const fields = { summary: 'Mend the cart' }
+  const keyNow: Readonly<Record<string, string>> = { 'SHOP-1': 'SHOP-1', 'SHOP-2': 'ADM-9', 'SHOP-3': 'PAY-7' }
+  const jira = { url: 'https://jira.test', token: 't', isAllowed: openProjects(['shop', 'ADM-'], []) }
+  const issues = await readIssues(
+    async ({ pathname }) => ({
+      status: 200,
+      headers: {},
+      text: JSON.stringify({ key: keyNow[pathname.split('/').at(-1) ?? ''], fields }),
+    }),
+    jira,
+    Object.keys(keyNow),
+  )
+  expect(issues.map(({ key }) => key)).toEqual(['SHOP-1', 'SHOP-2'])
 })
 
 test('the login of a registry is that of its host, in each form of the file', () => {
