@@ -582,7 +582,7 @@ test('the logins of a registry and of Jira are committed as sealed Secrets, whic
   expect(await at.inClone('gitops', 'log', '--format=%an: %s', '-1')).toBe(
     'ann: Add the registry integration default of the GitOps runtime prod\n',
   )
-  const jira = `--url https://jira.test --username ci@test --token-file ${passwordFile} --message Jira`
+  const jira = `--url https://jira.test --username ci@test --token-file ${passwordFile} --project shop --project ADM --message Jira`
   expect((await at.windlass(`gitops service add-jira prod acme ${jira}`)).stdout).toBe('jira/acme sealed\n')
   const files = ['registry-default', 'jira-acme'].map((name) => `resources/runtimes/prod/integrations/${name}.yaml`)
   const texts = await Promise.all(files.map((file) => at.read(file)))
@@ -601,12 +601,12 @@ test('the logins of a registry and of Jira are committed as sealed Secrets, whic
     ['unseal', key, place, config],
     // A value opens for its own Secret only.
     ['unseal', key, `${NAMESPACE}/other`, config],
-    ...['url', 'username', 'token'].map((name) => ['unseal', key, `${NAMESPACE}/jira-integration-acme`, values[name] ?? '']),
+    ...['url', 'username', 'token', 'projects'].map((name) => ['unseal', key, `${NAMESPACE}/jira-integration-acme`, values[name] ?? '']),
   ])
   const login = { username: 'ci', password: 'p:w "1"', auth: btoa('ci:p:w "1"') }
   expect(JSON.parse(String(opened[0]?.result))).toEqual({ auths: { 'registry.test:5000': login } })
   expect(opened[1]?.error).toContain('no key could decrypt')
-  expect(opened.slice(2).map(({ result }) => result)).toEqual(['https://jira.test', 'ci@test', 'p:w "1"'])
+  expect(opened.slice(2).map(({ result }) => result)).toEqual(['https://jira.test', 'ci@test', 'p:w "1"', 'SHOP,ADM'])
 
   const listed = await at.windlass('gitops service list prod', at.keys.vic)
   expect(listed.stdout).toBe(

@@ -7,7 +7,7 @@ import {
   serviceSecretName,
   type RuntimePlace,
 } from '@windlass/gitops'
-import { fault, type Clock } from '@windlass/kit'
+import { defined, fault, type Clock } from '@windlass/kit'
 import type {
   JiraIntegrationInput,
   RegistryIntegrationInput,
@@ -123,8 +123,8 @@ export function openServiceIntegrations({ shared, place, sealing, clock }: Servi
         values: { '.dockerconfigjson': JSON.stringify(config) },
       })
     },
-    async putJira(call, name, { url, username, token, message }) {
-      const values = { url, token, ...(username !== undefined && { username }) }
+    async putJira(call, name, { url, username, token, projects, message }) {
+      const values = { url, token, ...defined({ username, projects: projects?.join(',') }) }
       return put(call, { type: 'jira', name, place: url, message, values })
     },
     async remove(call, type, name) {

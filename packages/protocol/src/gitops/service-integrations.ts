@@ -45,6 +45,12 @@ export const JiraIntegrationInput = z.strictObject({
   /** E-mail address of the owner of an API token. Absent for a personal access token of Jira Data Center. */
   username: UserName.optional(),
   token: Password,
+  /** Keys of the projects whose issues reports of images may read. Absent: all. */
+  projects: z
+    .array(z.string().regex(/^[A-Z][A-Z0-9_]{0,30}$/, 'must be the key of a project, such as SHOP'))
+    .min(1)
+    .max(100)
+    .optional(),
   message: CommitMessage.optional(),
 })
 export type JiraIntegrationInput = z.output<typeof JiraIntegrationInput>

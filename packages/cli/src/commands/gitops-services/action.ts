@@ -66,14 +66,16 @@ export async function addJira({
     readonly url: string | undefined
     readonly username: string | undefined
     readonly tokenFile: string | undefined
+    readonly project: readonly string[]
   }
 >): Promise<void> {
   const [runtime = '', name = DEFAULT_NAME] = args
   const { url, username, tokenFile, message } = options
+  const projects = options.project.length === 0 ? undefined : options.project.map((project) => project.toUpperCase())
   if (url === undefined || tokenFile === undefined) throw missing('--url and --token-file')
   const token = readSecret(tokenFile)
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
-  return print(out, await calls.putJira(name, { url, username, token, message }, COMMIT_TIMEOUT), options)
+  return print(out, await calls.putJira(name, { url, username, token, projects, message }, COMMIT_TIMEOUT), options)
 }
 
 /** Runs `gitops service remove RUNTIME TYPE [NAME]`. */

@@ -1,5 +1,5 @@
 /** Commands for service integrations of a GitOps runtime: registries and Jira, whose logins are sealed Secrets in the shared configuration repository. They call the runtime itself. */
-import { command, oneOf, text } from '../../command.ts'
+import { command, oneOf, text, texts } from '../../command.ts'
 
 const runtime = [{ name: '<runtime>', summary: 'Name of the GitOps runtime' }]
 const named = [...runtime, { name: '[name]', summary: 'Name of the integration (default: default)' }]
@@ -40,6 +40,7 @@ export const gitopsServiceCommands = [
       url: text('--url <url>', 'URL of Jira'),
       username: text('--username <name>', 'E-mail address of the owner of an API token (default: a personal access token)'),
       tokenFile: text('--token-file <file>', 'File with the token; - is standard input'),
+      project: texts('--project <key>', 'Key of a project whose issues reports of images may read; can be repeated (default: all)'),
       ...message,
       ...url,
       ...output,
