@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ImageReportInput, ImageReportQuery, parseImageReference } from './image-reports.ts'
+import { IMAGE_REPORT_MAX, ImageReportInput, parseImageReference, toCommitHash, toReportLine, toWebAddress } from './image-reports.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`
 
@@ -48,4 +49,14 @@ test('a report has the name without its tag, and links lead to pages only', () =
   ])
     expect([wrong, ImageReportInput.safeParse({ ...report, ...wrong }).success]).toEqual([wrong, false])
   expect([100, 101].map((limit) => ImageReportQuery.safeParse({ limit }).success)).toEqual([true, false])
+})
+
+test('texts of other services get the form that a report takes, or are left out', () => {
+  const report = { image: 'node', digest: DIGEST, workflow: { name: 'shop' } }
+  const message = toReportLine(`\n Mend\u0000the cart${'x'.repeat(2_000)}\nand more`, IMAGE_REPORT_MAX.message)
+  expect(message).toMatch(/^Mend the cartx+$/)
+  const git = { message, commit: toCommitHash('abcdef0'), url: toWebAddress('https://git.test/acme') }
+  expect(ImageReportInput.parse({ ...report, git }).git).toEqual(git)
+  expect([toReportLine(' \n ', 5), toCommitHash('main'), toWebAddress('javascript:alert(1)')]).toEqual(Array(3).fill(undefined))
+  expect(toWebAddress(`https://git.test/${'x'.repeat(IMAGE_REPORT_MAX.url)}`)).toBeUndefined()
 })

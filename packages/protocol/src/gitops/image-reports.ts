@@ -15,6 +15,21 @@ import { GitopsRuntimeName } from '../runtime/gitops.ts'
 /** Limit of the body of a report. */
 export const MAX_IMAGE_REPORT_BYTES = 131_072
 
+/** Longest texts of a report, and the largest number of its issues. */
+export const IMAGE_REPORT_MAX = {
+  repo: 500,
+  branch: 255,
+  message: 1_000,
+  author: 300,
+  title: 500,
+  status: 100,
+  assignee: 300,
+  workflow: 253,
+  platform: 100,
+  url: 2_000,
+  issues: 50,
+} as const
+
 /** Text of one line. PostgreSQL stores no NUL. */
 const Line = (max: number): z.ZodString =>
   z
@@ -25,8 +40,24 @@ const Line = (max: number): z.ZodString =>
 /** Pages link to it. */
 const WebAddress = z
   .string()
-  .max(2_000)
+  .max(IMAGE_REPORT_MAX.url)
   .regex(/^https?:\/\/[^\s\p{Cc}]+$/u, 'must begin with http:// or https://')
+
+/** Returns the first line of a text of another service, without control characters, as a report takes it; undefined for an empty one. */
+export function toReportLine(text: string | null | undefined, max: number): string | undefined {
+  const line = (text?.trim().split('\n')[0] ?? '').replaceAll(/\p{Cc}/gu, ' ').trim()
+  return line === '' ? undefined : line.slice(0, max)
+}
+
+/** Returns the address of a page; undefined for a text that a report does not take as one. */
+export function toWebAddress(text: string | undefined): string | undefined {
+  return WebAddress.safeParse(text).data
+}
+
+/** Returns the hash of a commit; undefined for a text that a report does not take as one. */
+export function toCommitHash(text: string | null | undefined): string | undefined {
+  return Commit.safeParse(text).data
+}
 
 const DOCKER_HUB = 'docker.io'
 /** A host, or a part of the path of a repository. */
@@ -87,18 +118,18 @@ const IMAGE_PULL_STATES = ['open', 'merged', 'closed'] as const
 /** The commit from which an image was built. */
 export const ImageGit = z.object({
   /** URL of the repository, or OWNER/NAME. */
-  repo: Line(500).optional(),
+  repo: Line(IMAGE_REPORT_MAX.repo).optional(),
   commit: Commit.optional(),
-  branch: Line(255).optional(),
+  branch: Line(IMAGE_REPORT_MAX.branch).optional(),
   /** First line of the message. */
-  message: Line(1_000).optional(),
-  author: Line(300).optional(),
+  message: Line(IMAGE_REPORT_MAX.message).optional(),
+  author: Line(IMAGE_REPORT_MAX.author).optional(),
   /** Page of the commit. */
   url: WebAddress.optional(),
   pull: z
     .object({
       number: z.int().positive(),
-      title: Line(500).optional(),
+      title: Line(IMAGE_REPORT_MAX.title).optional(),
       url: WebAddress.optional(),
       state: z.enum(IMAGE_PULL_STATES).optional(),
     })
@@ -109,9 +140,9 @@ export type ImageGit = z.infer<typeof ImageGit>
 /** An issue, such as one of Jira. */
 export const ImageIssue = z.object({
   key: z.string().regex(/^[A-Z][A-Z0-9_]{0,30}-\d{1,10}$/, 'must be the key of an issue, such as SHOP-12'),
-  title: Line(500).optional(),
-  status: Line(100).optional(),
-  assignee: Line(300).optional(),
+  title: Line(IMAGE_REPORT_MAX.title).optional(),
+  status: Line(IMAGE_REPORT_MAX.status).optional(),
+  assignee: Line(IMAGE_REPORT_MAX.assignee).optional(),
   url: WebAddress.optional(),
 })
 export type ImageIssue = z.infer<typeof ImageIssue>
@@ -125,16 +156,16 @@ export const ImageReportInput = z.object({
   image: ImageName,
   digest: Digest,
   /** The workflow, build or job that reports. */
-  workflow: z.object({ name: Line(253), url: WebAddress.optional() }),
+  workflow: z.object({ name: Line(IMAGE_REPORT_MAX.workflow), url: WebAddress.optional() }),
   tags: z.array(Tag).max(100).optional(),
   /** Bytes of its layers, compressed, of the first platform. */
   sizeBytes: z.int().nonnegative().optional(),
   /** Such as `linux/amd64`. */
-  platforms: z.array(Line(100)).max(50).optional(),
+  platforms: z.array(Line(IMAGE_REPORT_MAX.platform)).max(50).optional(),
   /** When it was built, as the image itself says. */
   builtAt: Time.optional(),
   git: ImageGit.optional(),
-  issues: z.array(ImageIssue).max(50).optional(),
+  issues: z.array(ImageIssue).max(IMAGE_REPORT_MAX.issues).optional(),
 })
 export type ImageReportInput = z.infer<typeof ImageReportInput>
 

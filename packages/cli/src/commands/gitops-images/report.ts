@@ -4,7 +4,18 @@ import { join } from 'node:path'
 import { BROWSED_FORGES } from '@windlass/forges'
 import { defined, retry, systemClock } from '@windlass/kit'
 import { fault, isFault } from '@windlass/kit/faults'
-import { ImageIssue, parseBaseUrl, parseImageReference, type ImageGit, type ImageReference, type ImageReportInput } from '@windlass/protocol'
+import {
+  IMAGE_REPORT_MAX as MAX,
+  ImageIssue,
+  parseBaseUrl,
+  parseImageReference,
+  toCommitHash,
+  toReportLine,
+  toWebAddress,
+  type ImageGit,
+  type ImageReference,
+  type ImageReportInput,
+} from '@windlass/protocol'
 import type { ApiClient } from '@windlass/client'
 import type { Invocation } from '../../command.ts'
 import type { Settings } from '../../config.ts'
@@ -15,7 +26,6 @@ import { loginFor } from '../../gitops/images/docker-config.ts'
 import { keysIn, readIssues } from '../../gitops/images/issues.ts'
 import { entriesOf, openProjects, requireRepository } from '../../gitops/images/limits.ts'
 import { readImage, type RegistryImage } from '../../gitops/images/registry.ts'
-import { oneLine, toWebAddress } from '../../gitops/images/texts.ts'
 import { readSecretFile } from '../../in-cluster/config.ts'
 import { readInput } from '../../input/input-files.ts'
 import { readTokenFile } from '../../input/token-file.ts'
@@ -158,7 +168,7 @@ function openPlace({ args, options, out, settings }: Invocation<ReportOptions>):
       loginFile: logins?.path,
     })
   const url = toWebAddress(options.workflowUrl)
-  const workflow = { name: oneLine(options.workflow, 253) ?? DEFAULT_WORKFLOW, ...defined({ url }) }
+  const workflow = { name: toReportLine(options.workflow, MAX.workflow) ?? DEFAULT_WORKFLOW, ...defined({ url }) }
   return {
     ask,
     reference,
@@ -233,16 +243,15 @@ function listIn(folder: string | undefined, name: string): string[] | undefined 
 function gitOf(options: GitOptions): ImageGit {
   const { gitRepo, gitBranch, gitCommit } = options
   const commit = given(gitCommit)?.trim().toLowerCase()
-  if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit))
+  if (commit !== undefined && toCommitHash(commit) === undefined)
     throw fault('usage', { message: `"${commit}" is not the hash of a commit.`, hint: 'Use --git-branch for a branch or a tag.' })
-  return defined({ repo: oneLine(gitRepo, 500), branch: oneLine(gitBranch, 255), commit })
+  return defined({ repo: toReportLine(gitRepo, MAX.repo), branch: toReportLine(gitBranch, MAX.branch), commit })
 }
 
 /** Returns what the labels of an image say. */
 function gitIn(labels: RegistryImage['labels']): ImageGit {
-  const commit = labels[LABELS.commit]?.toLowerCase()
-  const isCommit = commit !== undefined && /^[0-9a-f]{7,64}$/.test(commit)
-  return defined({ repo: oneLine(labels[LABELS.repo], 500), commit: isCommit ? commit : undefined })
+  const commit = toCommitHash(labels[LABELS.commit]?.toLowerCase())
+  return defined({ repo: toReportLine(labels[LABELS.repo], MAX.repo), commit })
 }
 
 interface ForgeOptions {

@@ -2,9 +2,8 @@
 import { FORGE_APIS, FORGE_BROWSERS, FORGE_PULLS, urlOf, type BrowsedForge, type Listing } from '@windlass/forges'
 import { defined } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import type { ImageGit } from '@windlass/protocol'
+import { IMAGE_REPORT_MAX as MAX, toReportLine, toWebAddress, type ImageGit } from '@windlass/protocol'
 import { jsonOf, type Ask } from './ask.ts'
-import { oneLine, toWebAddress } from './texts.ts'
 
 export interface Forge {
   readonly provider: BrowsedForge
@@ -49,13 +48,13 @@ export async function readCommit(ask: Ask, forge: Forge, { repo, ref }: CommitPl
   return {
     commit: revision.toLowerCase(),
     ...defined({
-      message: oneLine(message, 1_000),
-      author: oneLine(author, 300),
+      message: toReportLine(message, MAX.message),
+      author: toReportLine(author, MAX.author),
       url: toWebAddress(url),
       pull: pull && {
         number: pull.number,
         state: pull.state,
-        ...defined({ title: oneLine(pull.title, 500), url: toWebAddress(pull.url) }),
+        ...defined({ title: toReportLine(pull.title, MAX.title), url: toWebAddress(pull.url) }),
       },
     }),
   }

@@ -1,10 +1,9 @@
 /** Reads issues of Jira by the keys in a text, such as the title of a pull request. */
 import { defined } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
-import { basicAuth, type ImageIssue } from '@windlass/protocol'
+import { basicAuth, IMAGE_REPORT_MAX as MAX, toReportLine, toWebAddress, type ImageIssue } from '@windlass/protocol'
 import { z } from 'zod'
 import { jsonOf, type Ask } from './ask.ts'
-import { oneLine, toWebAddress } from './texts.ts'
 
 export interface Jira {
   readonly url: string
@@ -15,8 +14,6 @@ export interface Jira {
   readonly isAllowed: (key: string) => boolean
 }
 
-/** Issues of one image. */
-const MAX_ISSUES = 50
 const MAX_PROJECT = 31
 
 const Issue = z.looseObject({
@@ -36,7 +33,7 @@ export function keysIn(text: string, projects: readonly string[]): string[] {
     const isMeant = known.length === 0 ? project === project.toUpperCase() : known.includes(project.toUpperCase())
     return isMeant && project.length <= MAX_PROJECT ? [`${project.toUpperCase()}-${number}`] : []
   })
-  return [...new Set(keys)].slice(0, MAX_ISSUES)
+  return [...new Set(keys)].slice(0, MAX.issues)
 }
 
 /** Returns the key of a project; `shop-` is one too. */
@@ -62,9 +59,9 @@ export async function readIssues(ask: Ask, jira: Jira, keys: readonly string[]):
     issues.push({
       key,
       ...defined({
-        title: oneLine(summary ?? undefined, 500),
-        status: oneLine(status?.name, 100),
-        assignee: oneLine(assignee?.displayName, 300),
+        title: toReportLine(summary, MAX.title),
+        status: toReportLine(status?.name, MAX.status),
+        assignee: toReportLine(assignee?.displayName, MAX.assignee),
         url: toWebAddress(`${start}/browse/${key}`),
       }),
     })

@@ -1,6 +1,14 @@
 /** Reports the images that builds push. The engine says what was pushed, and the server knows the commit, so no step can claim another one. */
 import { defined } from '@windlass/kit'
-import { ImageReportInput, type EngineEvent, type ImageGit } from '@windlass/protocol'
+import {
+  IMAGE_REPORT_MAX as MAX,
+  ImageReportInput,
+  toCommitHash,
+  toReportLine,
+  toWebAddress,
+  type EngineEvent,
+  type ImageGit,
+} from '@windlass/protocol'
 import { readRequest } from '../../builds/create/request.ts'
 import type { BuildEdit } from '../../builds/lifecycle/edit.ts'
 import { findBuildRequest } from '../../store/builds/builds.ts'
@@ -21,16 +29,12 @@ export async function reportBuilt({ tx, build, now }: BuildEdit, event: Pushed):
   await saveReport(tx, { accountId: build.account_id, source: { id: build.id, shown: { build: build.id } }, report, now })
 }
 
-/** Longest values of a report. */
-const MAX = { repo: 500, branch: 255, text: 300, url: 2_000 }
-
 async function gitOf(tx: Tx, build: BuildRow): Promise<ImageGit | undefined> {
   const request = await findBuildRequest(tx.query, build.id)
   const git = request === undefined ? undefined : readRequest(request).git
   const repo = git?.repoOwner === undefined || git.repoName === undefined ? undefined : `${git.repoOwner}/${git.repoName}`
   const number = Number(git?.pullRequest?.number)
-  const title = oneLine(git?.pullRequest?.title, MAX.text)
-  const url = git?.commitUrl
+  const title = toReportLine(git?.pullRequest?.title, MAX.title)
   const found = defined({
     repo: oneLine(repo, MAX.repo),
     commit: /^[0-9a-f]{7,64}$/.test(build.revision ?? '') ? (build.revision ?? undefined) : undefined,
@@ -38,6 +42,12 @@ async function gitOf(tx: Tx, build: BuildRow): Promise<ImageGit | undefined> {
     message: oneLine(build.commit_message ?? undefined, MAX.text),
     author: oneLine(build.commit_author ?? undefined, MAX.text),
     url: url !== undefined && url.length <= MAX.url && /^https?:\/\/\S+$/.test(url) && url.isWellFormed() ? url : undefined,
+    repo: toReportLine(repo, MAX.repo),
+    commit: toCommitHash(build.revision),
+    branch: toReportLine(build.branch, MAX.branch),
+    message: toReportLine(build.commit_message, MAX.message),
+    author: toReportLine(build.commit_author, MAX.author),
+    url: toWebAddress(git?.commitUrl),
     pull: Number.isSafeInteger(number) && number > 0 ? { number, ...defined({ title }) } : undefined,
   })
   return Object.keys(found).length === 0 ? undefined : found

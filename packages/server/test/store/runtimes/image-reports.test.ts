@@ -134,11 +134,12 @@ describe.each(DATABASES)('reports of images on $name', ({ open }) => {
     const { app, clock } = held
     const scene = await openScene(app)
     const revision = 'e'.repeat(40)
+    const title = 'Cart'.repeat(100)
     const git = {
       repoOwner: 'acme',
       repoName: 'shop',
       commitMessage: 'Mend\nthe cart',
-      pullRequest: { number: '7', title: 'Cart' },
+      pullRequest: { number: '7', title },
     }
     const build = await submit(scene, { branch: 'main', revision, git })
     const key = await runAttempt(scene, build)
@@ -157,7 +158,7 @@ describe.each(DATABASES)('reports of images on $name', ({ open }) => {
         image: NAME,
         digest: digest('a'),
         build: build.id,
-        git: { repo: 'acme/shop', commit: revision, branch: 'main', message: 'Mend', pull: { number: 7, title: 'Cart' } },
+        git: { repo: 'acme/shop', commit: revision, branch: 'main', message: 'Mend', pull: { number: 7, title } },
       }),
     ])
     clock.advance(app.retention.buildDays * DAY_MS - 1_000)
