@@ -36,11 +36,13 @@ test('the login of a registry is that of its host, in each form of the file', ()
       'https://index.docker.io/v1/': { auth },
       'registry.example.com:5000': { username: 'a', password: 'b' },
       'https://ghcr.io': { auth: 'broken' },
+      'helped.test': {},
+      'odd.test': { auth: 7 },
     },
   })
-  expect(loginFor(text, 'registry-1.docker.io')).toEqual({ username: 'mira', password: 'p:w' })
-  expect(loginFor(text, 'registry.example.com:5000')).toEqual({ username: 'a', password: 'b' })
-  for (const host of ['registry.example.com', 'ghcr.io', 'evil.test']) expect(loginFor(text, host)).toBeUndefined()
+  expect(loginFor(text, 'registry-1.docker.io')).toMatchObject({ username: 'mira', password: 'p:w' })
+  expect(loginFor(text, 'registry.example.com:5000')).toMatchObject({ username: 'a', password: 'b' })
+  for (const host of ['registry.example.com', 'ghcr.io', 'helped.test', 'odd.test', 'evil.test']) expect(loginFor(text, host)).toBeUndefined()
   expect(() => loginFor('[]', 'x')).toThrow('config.json of Docker')
 })
 

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { defined, isLoopback } from '@windlass/kit'
 import { fault, type Fault } from '@windlass/kit/faults'
 import { isRecord, parseJson } from '@windlass/kit/json'
+import type { RegistryLogin } from '@windlass/local/machine'
 import { basicAuth, readChallenge, registryHost, sharesDomain, type ImageReference } from '@windlass/protocol'
 import { z } from 'zod'
 import { jsonOf, type Answered, type Ask } from './ask.ts'
-import type { RegistryLogin } from './docker-config.ts'
 
 export interface RegistryImage {
   readonly digest: string
