@@ -3,6 +3,7 @@ import { defined, fault, isId } from '@windlass/kit'
 import { DiskFacts, labelValue, type Disk, type DiskPage, type DiskQuery, type DiskReport } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../app.ts'
+import { foreignCursor } from '../store/cursor.ts'
 import { findPipeline } from '../store/pipelines/pipelines.ts'
 import { isOnline, listAgents } from '../store/runtimes/agents.ts'
 import { countDisks, findDiskBuilds, findDisks, listDisks, type DiskBuild, type NamedDisk } from '../store/runtimes/disks.ts'
@@ -14,11 +15,7 @@ import { usersOf } from './disk-users.ts'
 export async function listDiskPage(app: App, query: z.output<typeof DiskQuery>): Promise<DiskPage> {
   const { accountId, store } = app
   const { cursor, limit, runtime, pipeline, state } = query
-  if (cursor !== undefined && !isId(cursor))
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
+  if (cursor !== undefined && !isId(cursor)) throw foreignCursor()
   const runtimes = runtime === undefined ? undefined : [runtime, labelValue(runtime)]
   const found = pipeline === undefined ? undefined : await findPipeline(store.query, accountId, pipeline)
   const pipelineId = pipeline === undefined ? undefined : (found?.id ?? pipeline)

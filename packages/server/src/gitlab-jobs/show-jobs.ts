@@ -1,5 +1,5 @@
 /** Jobs of GitLab and their managers as callers see them. */
-import { defined, fault, isId, type Fault } from '@windlass/kit'
+import { defined, fault, isId } from '@windlass/kit'
 import {
   GitlabManagerId,
   GITLAB_SILENT_MS,
@@ -12,6 +12,7 @@ import {
 } from '@windlass/protocol'
 import type { z } from 'zod'
 import type { App } from '../app.ts'
+import { foreignCursor } from '../store/cursor.ts'
 import {
   countGitlabManagers,
   countLiveGitlabJobs,
@@ -35,13 +36,6 @@ export async function listGitlabJobPage(app: App, query: z.output<typeof GitlabJ
   const rows = await listGitlabJobs(app.store.query, { ...filter, limit: limit + 1 })
   const items = rows.slice(0, limit).map((row) => toGitlabJob(app, row))
   return { items, ...defined({ next: rows.length > limit ? items.at(-1)?.id : undefined }) }
-}
-
-function foreignCursor(): Fault {
-  return fault('request-invalid', {
-    message: 'The cursor does not belong to this list.',
-    hint: 'Use `next` of the previous page, or omit the cursor.',
-  })
 }
 
 /** Returns a job. Throws `not-found`. */

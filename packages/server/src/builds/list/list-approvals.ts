@@ -1,5 +1,4 @@
 /** Approvals of all builds, with what the caller may do. */
-import { fault } from '@windlass/kit'
 import type { Plan } from '@windlass/plan'
 import type { ApprovalItem, ApprovalQuery } from '@windlass/protocol'
 import type { z } from 'zod'
@@ -11,6 +10,7 @@ import {
   type ApprovalOfBuild,
   type ApprovalPlace,
 } from '../../store/builds/approvals.ts'
+import { foreignCursor } from '../../store/cursor.ts'
 import { listSmallPlans } from '../../store/builds/builds.ts'
 import { readPlan } from '../create/snapshot.ts'
 import { present } from '../lifecycle/present.ts'
@@ -78,10 +78,6 @@ function writeCursor({ decided_at: decidedAt, expires_at: expiresAt, build_id: i
 
 function readCursor(text: string): ApprovalPlace {
   const [, at, buildId, step] = /^(\d{1,15})\.([0-9a-f]{24})\.(.*)$/s.exec(text) ?? []
-  if (at === undefined || buildId === undefined || step === undefined)
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
+  if (at === undefined || buildId === undefined || step === undefined) throw foreignCursor()
   return { at: Number(at), buildId, step }
 }

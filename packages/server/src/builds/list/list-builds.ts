@@ -1,9 +1,9 @@
 /** Lists of builds as callers see them, and counts of their values. */
-import { fault } from '@windlass/kit'
 import type { Build, BuildCounts, BuildCountsQuery, BuildFilterQuery, BuildQuery } from '@windlass/protocol'
 import type { z } from 'zod'
 import { storedForms, valueOf } from '../../annotations/annotations.ts'
 import type { App } from '../../app.ts'
+import { foreignCursor } from '../../store/cursor.ts'
 import { findPipeline } from '../../store/pipelines/pipelines.ts'
 import { findProject } from '../../store/pipelines/projects.ts'
 import { listDisplayed } from '../../store/builds/annotations.ts'
@@ -28,11 +28,7 @@ export async function listBuildPage(
   seen: Seen,
 ): Promise<{ readonly items: Build[]; readonly next?: string }> {
   const before = cursor === undefined ? undefined : Number(cursor)
-  if (before !== undefined && !Number.isSafeInteger(before))
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
+  if (before !== undefined && !Number.isSafeInteger(before)) throw foreignCursor()
   const { rows, next } = await listBuilds(app.store.query, await toFilter(app, filter, seen), { before, limit })
   return { items: await toItems(app, rows, seen), ...present({ next: next?.toString() }) }
 }

@@ -1,9 +1,9 @@
 /** Applications as callers see them. */
-import { defined, fault, isId, type Fault } from '@windlass/kit'
-import { parseJson } from '@windlass/kit/json'
+import { defined, fault, isId } from '@windlass/kit'
 import { REPORTER_SILENT_MS, type Application, type ApplicationDetails, type ApplicationQuery } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { CursorText, readCursor, writeCursor } from '../../store/cursor.ts'
 import {
   findApplication,
   findListed,
@@ -29,7 +29,7 @@ export async function listApplicationPage(app: App, given: ApplicationQuery): Pr
   const { query } = app.store
   const found = runtime === undefined ? undefined : await findGitopsRuntime(query, app.accountId, runtime)
   if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
-  const after = cursor === undefined ? undefined : readCursor(cursor, filter.sort)
+  const after = cursor === undefined ? undefined : placeIn(cursor, filter.sort)
   const rows = await listApplications(query, {
     ...filter,
     accountId: app.accountId,
@@ -43,12 +43,9 @@ export async function listApplicationPage(app: App, given: ApplicationQuery): Pr
   const view = await openView(app)
   const next =
     rows.length > limit && last !== undefined
-      ? JSON.stringify([filter.sort, last[SORT_COLUMNS[filter.sort].column], last.id])
+      ? writeCursor([filter.sort, last[SORT_COLUMNS[filter.sort].column], last.id])
       : undefined
-  return {
-    items: shown.map((row) => view(row)),
-    ...defined({ next: next && Buffer.from(next).toString('base64url') }),
-  }
+  return { items: shown.map((row) => view(row)), ...defined({ next }) }
 }
 
 /** Names that are read for one list. A runtime has no more applications. */
@@ -99,20 +96,10 @@ export async function sumShownApplications({ store, accountId }: App): Promise<A
   return { unwell, stamp: `${runtimes.size} ${count} ${unwell} ${changedAt}` }
 }
 
-const Cursor = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()])
-
-function readCursor(text: string, sort: ApplicationQuery['sort']): { readonly value: string | number; readonly id: string } {
-  const parsed = Cursor.safeParse(parseJson(Buffer.from(text, 'base64url').toString()))
-  if (!parsed.success || parsed.data[0] !== sort || (typeof parsed.data[1] === 'string') !== (sort === 'name'))
-    throw foreignCursor()
-  return { value: parsed.data[1], id: parsed.data[2] }
-}
-
-function foreignCursor(): Fault {
-  return fault('request-invalid', {
-    message: 'The cursor does not belong to this list.',
-    hint: 'Use `next` of the previous page, or omit the cursor.',
-  })
+function placeIn(cursor: string, sort: ApplicationQuery['sort']): { readonly value: string | number; readonly id: string } {
+  const value = sort === 'name' ? CursorText : z.int()
+  const [, at, id] = readCursor(cursor, z.tuple([z.literal(sort), value, CursorText]))
+  return { value: at, id }
 }
 
 /** Returns an application by its id, or by RUNTIME/NAMESPACE/NAME. Throws `not-found`. */

@@ -14,6 +14,7 @@ import {
 } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { CursorText, readCursor, writeCursor } from '../../store/cursor.ts'
 import { listLastReports } from '../../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
 import {
@@ -91,7 +92,7 @@ async function listPage(
   const { query } = app.store
   const found = runtime === undefined ? undefined : await findGitopsRuntime(query, app.accountId, runtime)
   if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
-  const after = cursor === undefined ? undefined : readCursor(cursor, kind)
+  const after = cursor === undefined ? undefined : placeIn(cursor, kind)
   const rows = await listObjects(query, {
     ...filter,
     kind,
@@ -104,20 +105,13 @@ async function listPage(
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   if (rows.length <= limit || last === undefined) return { rows: shown, next: undefined }
-  const next = JSON.stringify([kind, last[OBJECT_ORDERS[kind].column], last.id])
-  return { rows: shown, next: Buffer.from(next).toString('base64url') }
+  return { rows: shown, next: writeCursor([kind, last[OBJECT_ORDERS[kind].column], last.id]) }
 }
 
-const Cursor = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()])
-
-function readCursor(text: string, kind: ListedKind): { readonly value: string | number; readonly id: string } {
-  const parsed = Cursor.safeParse(parseJson(Buffer.from(text, 'base64url').toString()))
-  if (!parsed.success || parsed.data[0] !== kind || (typeof parsed.data[1] === 'string') !== (kind === 'Rollout'))
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
-  return { value: parsed.data[1], id: parsed.data[2] }
+function placeIn(cursor: string, kind: ListedKind): { readonly value: string | number; readonly id: string } {
+  const value = kind === 'Rollout' ? CursorText : z.int()
+  const [, at, id] = readCursor(cursor, z.tuple([z.literal(kind), value, CursorText]))
+  return { value: at, id }
 }
 
 const WORDS: Readonly<Record<ListedKind, string>> = { Rollout: 'rollout', Workflow: 'workflow' }

@@ -1,9 +1,9 @@
 /** The clusters that the Argo CDs of GitOps runtimes know, as callers see them. */
-import { defined, fault } from '@windlass/kit'
-import { parseJson } from '@windlass/kit/json'
+import { defined } from '@windlass/kit'
 import { ClusterState, type ReportedCluster, type ReportedClusterQuery } from '@windlass/protocol'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { CursorText, readCursor, writeCursor } from '../../store/cursor.ts'
 import { findGitopsRuntime } from '../../store/runtimes/gitops.ts'
 import { findReportedClusters, listReportedClusters, type NamedCluster } from '../../store/runtimes/runtime-status.ts'
 import type { ReportedClusterRow } from '../../store/schema/schema.ts'
@@ -16,10 +16,8 @@ interface Page {
   readonly next?: string
 }
 
-/** PostgreSQL stores no NUL. */
-const Text = z.string().regex(/^\P{Cc}*$/u)
 /** Runtime, 1 for a cluster that is not its own, name and URL: the order of the list. */
-const Cursor = z.tuple([Text, z.literal([0, 1]), Text, Text])
+const Cursor = z.tuple([CursorText, z.literal([0, 1]), CursorText, CursorText])
 
 /**
  * Returns a page of the clusters of all runtimes, or of one. The cluster of a runtime itself comes first. Throws `not-found` for an unknown runtime, and `request-invalid` for
@@ -32,27 +30,15 @@ export async function listClusterPage(
   const { query } = store
   const found = runtime === undefined ? undefined : await findGitopsRuntime(query, accountId, runtime)
   if (runtime !== undefined && found === undefined) unknownRuntime(runtime)
-  const after = cursor === undefined ? undefined : readCursor(cursor)
+  const after = cursor === undefined ? undefined : readCursor(cursor, Cursor)
   const rows = await listReportedClusters(query, { accountId, runtimeId: found?.id, after, limit: limit + 1 })
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const next =
     rows.length > limit && last !== undefined
-      ? JSON.stringify([last.runtime, Number(last.is_other), last.name, last.server])
+      ? writeCursor([last.runtime, Number(last.is_other), last.name, last.server])
       : undefined
-  return {
-    items: shown.map((row) => ({ ...toStored(row), runtime: row.runtime })),
-    ...defined({ next: next && Buffer.from(next).toString('base64url') }),
-  }
-}
-
-function readCursor(text: string): z.output<typeof Cursor> {
-  const parsed = Cursor.safeParse(parseJson(Buffer.from(text, 'base64url').toString()))
-  if (parsed.success) return parsed.data
-  throw fault('request-invalid', {
-    message: 'The cursor does not belong to this list.',
-    hint: 'Use `next` of the previous page, or omit the cursor.',
-  })
+  return { items: shown.map((row) => ({ ...toStored(row), runtime: row.runtime })), ...defined({ next }) }
 }
 
 /** Reads what Argo CDs say about clusters that applications name. Returns a function that finds a cluster by its runtime, and its name or URL. */

@@ -6,6 +6,7 @@ import type { App } from '../../app.ts'
 import { present } from '../../builds/lifecycle/view.ts'
 import { requireFound } from '../../builds/lifecycle/require-found.ts'
 import { hidden } from '../../identity/actor.ts'
+import { foreignCursor } from '../../store/cursor.ts'
 import type { Places } from '../../store/places.ts'
 import type { DeliveryRow } from '../../store/schema/schema.ts'
 import type { Within } from '../../store/store.ts'
@@ -71,11 +72,7 @@ function isWanted({ reason, builds }: Delivery, query: Pick<z.output<typeof Deli
 
 function readCursor(text: string): { receivedAt: number; id: string } {
   const [, receivedAt, id] = /^(\d{1,15})-([0-9a-f]{24})$/.exec(text) ?? []
-  if (receivedAt === undefined || id === undefined)
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
+  if (receivedAt === undefined || id === undefined) throw foreignCursor()
   return { receivedAt: Number(receivedAt), id }
 }
 

@@ -16,6 +16,7 @@ import { findGitopsRuntime } from '../../../src/store/runtimes/gitops.ts'
 import { retain } from '../../../src/retention.ts'
 import { applicationEntities } from '../../../src/store/migrations/090-application-entities.ts'
 import { countApplications } from '../../../src/store/runtimes/applications.ts'
+import { writeCursor } from '../../../src/store/cursor.ts'
 import {
   argoApplication,
   COMMIT,
@@ -309,6 +310,8 @@ describe.each(DATABASES)('applications on $name', ({ open }) => {
     const { next } = await listApplicationPage(app, ApplicationQuery.parse({ limit: 1 }))
     for (const cursor of ['nonsense', next])
       await expect(list(app, { sort: 'health', cursor })).rejects.toMatchObject({ code: 'request-invalid' })
+    const withNul = writeCursor(['name', 'app\0', 'x'])
+    await expect(list(app, { sort: 'name', cursor: withNul })).rejects.toMatchObject({ code: 'request-invalid' })
   })
 
   test('the migration finds by their labels what applications are for their runtimes', async () => {

@@ -1,8 +1,8 @@
 /** The audit log. */
 import { AuditChain, AuditQuery, AuditRecord, page } from '@windlass/protocol'
-import { fault } from '@windlass/kit'
 import type { App } from '../../../app.ts'
 import { present } from '../../../builds/lifecycle/view.ts'
+import { foreignCursor } from '../../../store/cursor.ts'
 import { findAuditChain, listAuditRecords } from '../../../store/access/audit.ts'
 import { ok, route, type Route } from '../../route.ts'
 
@@ -16,11 +16,7 @@ export function auditRoutes(app: App): Route[] {
       replies: { 200: page(AuditRecord) },
       async handle({ query: { cursor, ...filter } }) {
         const after = cursor === undefined ? undefined : Number(cursor)
-        if (after !== undefined && !Number.isSafeInteger(after))
-          throw fault('request-invalid', {
-            message: 'The cursor does not belong to this list.',
-            hint: 'Use `next` of the previous page, or omit the cursor.',
-          })
+        if (after !== undefined && !Number.isSafeInteger(after)) throw foreignCursor()
         const { records, next } = await listAuditRecords(app.store.query, app.accountId, {
           after,
           user: filter.user,

@@ -17,6 +17,7 @@ import type { App } from '../../../app.ts'
 import { present } from '../../../builds/lifecycle/view.ts'
 import type { Actor } from '../../../identity/actor.ts'
 import { registerMonitor, listShownMonitors, removeMonitor, takeObjects, toClusterObject } from '../../../monitor/monitor.ts'
+import { foreignCursor } from '../../../store/cursor.ts'
 import { listObjects } from '../../../store/runtimes/cluster-objects.ts'
 import { done, ok, route, type Route } from '../../route.ts'
 
@@ -25,11 +26,7 @@ const Cursor = z.tuple([MonitoredKind, z.string(), z.string()])
 
 function readCursor(text: string): { kind: MonitoredKind; namespace: string; name: string } {
   const parsed = Cursor.safeParse(text.split('/'))
-  if (!parsed.success)
-    throw fault('request-invalid', {
-      message: 'The cursor does not belong to this list.',
-      hint: 'Use `next` of the previous page, or omit the cursor.',
-    })
+  if (!parsed.success) throw foreignCursor()
   const [kind, namespace, name] = parsed.data
   return { kind, namespace, name }
 }
