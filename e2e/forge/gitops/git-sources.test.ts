@@ -310,8 +310,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
     { after: '0'.repeat(40) },
     { repository: { full_name: 'eve/site' } },
   ]
-  for (const other of others)
-    expect(passedBy(sensor, { header, body: { ...body, ...other } })).toEqual([])
+  for (const other of others) expect(passedBy(sensor, { header, body: { ...body, ...other } })).toEqual([])
   expect(JSON.stringify([created, at.scene.lines, await at.inClone('apps', 'log', '-p', '-1')])).not.toContain(token)
 
   // A webhook with a token that nobody has any more is replaced by the same command, and then left as it is.
@@ -377,7 +376,10 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   at.beforePush = async () => at.write('apps', 'prod/late.sensor.yaml', 'a: 1\n')
   expect(await create('late')).toMatchObject({ status: 409, body: { detail: expect.stringContaining('with something else') } })
   expect(made).toEqual(['secrets/late-webhook'])
-  expect([...objects.keys()].filter((key) => key.endsWith('-webhook'))).toEqual(['secrets/site-test-webhook', 'secrets/by-ben-webhook'])
+  expect([...objects.keys()].filter((key) => key.endsWith('-webhook'))).toEqual([
+    'secrets/site-test-webhook',
+    'secrets/by-ben-webhook',
+  ])
 })
 
 test('an application that is in no Git source is not edited, and the reason is named (O039)', async () => {
@@ -601,7 +603,12 @@ test('the logins of a registry and of Jira are committed as sealed Secrets, whic
     ['unseal', key, place, config],
     // A value opens for its own Secret only.
     ['unseal', key, `${NAMESPACE}/other`, config],
-    ...['url', 'username', 'token', 'projects'].map((name) => ['unseal', key, `${NAMESPACE}/jira-integration-acme`, values[name] ?? '']),
+    ...['url', 'username', 'token', 'projects'].map((name) => [
+      'unseal',
+      key,
+      `${NAMESPACE}/jira-integration-acme`,
+      values[name] ?? '',
+    ]),
   ])
   const login = { username: 'ci', password: 'p:w "1"', auth: btoa('ci:p:w "1"') }
   expect(JSON.parse(String(opened[0]?.result))).toEqual({ auths: { 'registry.test:5000': login } })

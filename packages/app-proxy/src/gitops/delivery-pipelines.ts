@@ -149,7 +149,8 @@ async function addPipelines(open: OpenSource, { items, unread }: DeliveryPipelin
   const { source, branch } = open
   for await (const { file, text } of readSource(await branch.view(), open)) {
     const path = pathInRepository(source, file)
-    if (text === undefined) unread.push(`The file ${path} of the Git source "${source.name}" was not read: it has more than 64 KiB.`)
+    if (text === undefined)
+      unread.push(`The file ${path} of the Git source "${source.name}" was not read: it has more than 64 KiB.`)
     else for (const found of deliveryPipelinesIn(text)) items.push({ ...found, gitSource: source.name, file: path })
     if (items.length > MAX_LISTED) throw fault('file-too-large', { message: `A list has at most ${MAX_LISTED} triggers.` })
   }

@@ -34,7 +34,10 @@ test('the Secret of another repository or Git source is refused', async () => {
   const { secrets, objects } = await openCluster()
   const { token } = await secrets.ensure(SHOP)
   const before = structuredClone([...objects])
-  for (const other of [{ ...SHOP, repository: 'https://git.test/eve/shop' }, { ...SHOP, gitSource: 'eve' }])
+  for (const other of [
+    { ...SHOP, repository: 'https://git.test/eve/shop' },
+    { ...SHOP, gitSource: 'eve' },
+  ])
     await expect(secrets.ensure(other)).rejects.toMatchObject({ code: 'conflict', message: expect.not.stringContaining(token) })
   expect([...objects]).toEqual(before)
 })

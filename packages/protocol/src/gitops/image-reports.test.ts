@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
-import { ImageReportInput, ImageReportQuery, parseImageReference } from './image-reports.ts'
-import { IMAGE_REPORT_MAX, ImageReportInput, parseImageReference, toCommitHash, toReportLine, toWebAddress } from './image-reports.ts'
+import {
+  IMAGE_REPORT_MAX,
+  ImageReportInput,
+  ImageReportQuery,
+  parseImageReference,
+  toCommitHash,
+  toReportLine,
+  toWebAddress,
+} from './image-reports.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`
 

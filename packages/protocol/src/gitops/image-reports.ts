@@ -43,10 +43,13 @@ const WebAddress = z
   .max(IMAGE_REPORT_MAX.url)
   .regex(/^https?:\/\/[^\s\p{Cc}]+$/u, 'must begin with http:// or https://')
 
-/** Returns the first line of a text of another service, without control characters, as a report takes it; undefined for an empty one. */
+/**
+ * Returns the first line of a text of another service, without control characters, as a report takes it; undefined for an empty one. Half a character would take six bytes of JSON,
+ * so that a report could be too long.
+ */
 export function toReportLine(text: string | null | undefined, max: number): string | undefined {
   const line = (text?.trim().split('\n')[0] ?? '').replaceAll(/\p{Cc}/gu, ' ').trim()
-  return line === '' ? undefined : line.slice(0, max)
+  return line === '' ? undefined : line.slice(0, max).toWellFormed()
 }
 
 /** Returns the address of a page; undefined for a text that a report does not take as one. */

@@ -7,7 +7,10 @@ const reporting = {
   workflow: text('--workflow <name>', 'Name of the workflow or job that reports; its reports of an image are one (default: cli)'),
   workflowUrl: text('--workflow-url <url>', 'Page of the workflow or job'),
   registryConfig: text('--registry-config <file>', 'File with logins of registries, in the form of config.json of Docker'),
-  registryIntegration: text('--registry-integration <folder>', 'Folder that may have this file as config.json, such as a mounted Secret'),
+  registryIntegration: text(
+    '--registry-integration <folder>',
+    'Folder that may have this file as config.json, such as a mounted Secret',
+  ),
   plainHttp: flag('--plain-http', 'Call the registry without TLS; one on this machine is always called so'),
   serverUrl: text('--server-url <url>', 'Base URL of the server, with --token-file (default: that of the context)'),
   tokenFile: text('--token-file <file>', 'File with a token of a GitOps runtime, or an API key (default: that of the context)'),
@@ -67,7 +70,10 @@ export const gitopsImageCommands = [
       provider: text('--provider <name>', 'github, gitlab, gitea or bitbucket-server'),
       url: text('--url <url>', 'URL of the forge as people open it'),
       gitTokenFile: text('--git-token-file <file>', 'File with a Git token that may read the repository (default: none)'),
-      integration: text('--integration <folder>', 'Folder with the files provider, url and token, and repositories that limits what is read'),
+      integration: text(
+        '--integration <folder>',
+        'Folder with the files provider, url and token, and repositories that limits what is read',
+      ),
     },
     examples: [
       'windlass gitops images git-info registry.example.com/acme/shop:v1 --provider github --url https://github.com --git-repo acme/shop --git-branch main',
@@ -83,7 +89,10 @@ export const gitopsImageCommands = [
       ...reporting,
       message: text('--message <text>', 'Text with keys of issues, such as the title of a pull request'),
       project: texts('--project <key>', 'Only issues of this project, also in small letters; can be repeated'),
-      integration: text('--integration <folder>', 'Folder with the files url, username and token, and projects that limits what is read'),
+      integration: text(
+        '--integration <folder>',
+        'Folder with the files url, username and token, and projects that limits what is read',
+      ),
     },
     examples: [
       'windlass gitops images jira-info registry.example.com/acme/shop:v1 --message "SHOP-12: mend the cart" --integration /etc/jira',

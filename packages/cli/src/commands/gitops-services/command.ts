@@ -40,7 +40,10 @@ export const gitopsServiceCommands = [
       url: text('--url <url>', 'URL of Jira'),
       username: text('--username <name>', 'E-mail address of the owner of an API token (default: a personal access token)'),
       tokenFile: text('--token-file <file>', 'File with the token; - is standard input'),
-      project: texts('--project <key>', 'Key of a project whose issues reports of images may read; can be repeated (default: all)'),
+      project: texts(
+        '--project <key>',
+        'Key of a project whose issues reports of images may read; can be repeated (default: all)',
+      ),
       ...message,
       ...url,
       ...output,

@@ -36,12 +36,6 @@ async function gitOf(tx: Tx, build: BuildRow): Promise<ImageGit | undefined> {
   const number = Number(git?.pullRequest?.number)
   const title = toReportLine(git?.pullRequest?.title, MAX.title)
   const found = defined({
-    repo: oneLine(repo, MAX.repo),
-    commit: /^[0-9a-f]{7,64}$/.test(build.revision ?? '') ? (build.revision ?? undefined) : undefined,
-    branch: oneLine(build.branch ?? undefined, MAX.branch),
-    message: oneLine(build.commit_message ?? undefined, MAX.text),
-    author: oneLine(build.commit_author ?? undefined, MAX.text),
-    url: url !== undefined && url.length <= MAX.url && /^https?:\/\/\S+$/.test(url) && url.isWellFormed() ? url : undefined,
     repo: toReportLine(repo, MAX.repo),
     commit: toCommitHash(build.revision),
     branch: toReportLine(build.branch, MAX.branch),
@@ -51,10 +45,4 @@ async function gitOf(tx: Tx, build: BuildRow): Promise<ImageGit | undefined> {
     pull: Number.isSafeInteger(number) && number > 0 ? { number, ...defined({ title }) } : undefined,
   })
   return Object.keys(found).length === 0 ? undefined : found
-}
-
-/** Returns the first line, without control characters; undefined for an empty one. Half a character would take six bytes of JSON, so that the report of a build could be too long. */
-function oneLine(text: string | undefined, max: number): string | undefined {
-  const line = (text?.split('\n')[0] ?? '').replaceAll(/\p{Cc}/gu, ' ').trim()
-  return line === '' ? undefined : line.slice(0, max).toWellFormed()
 }

@@ -78,7 +78,8 @@ test('only members of a team of its tags see a runtime and build on it; others g
   expect((await jo.health.server()).runtimes.map(({ name }) => name)).toEqual(['local'])
   const listed = await jo.call('GET', '/api/runtime-environments', Listed)
   expect(listed.map(({ metadata }) => metadata.name)).toEqual(['local'])
-  const found = async ({ builds }: ApiClient) => (await builds.search({ query: { q: 'g', limit: 1 } })).items.map(({ name }) => name)
+  const found = async ({ builds }: ApiClient) =>
+    (await builds.search({ query: { q: 'g', limit: 1 } })).items.map(({ name }) => name)
   await admin.runtimes.create({ name: 'grid', type: 'fake' })
   expect([await found(jo), await found(mira)]).toEqual([['grid'], ['gpu']])
   await admin.runtimes.delete('grid')
