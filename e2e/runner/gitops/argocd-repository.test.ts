@@ -239,7 +239,9 @@ test('a runtime that is removed by accident comes back from the repository with 
   )
   await at.windlass(addCluster)
   await expect.poll(at.applications, PATIENCE).toEqual(['apps', 'in-cluster', 'prod', 'prod-isc', 'shop', 'staging-eu'])
-  await at.until('prod', 'in-cluster', isSynced)
+  for (const name of ['in-cluster', 'apps', 'staging-eu']) await at.until('prod', name, isSynced)
+  // Argo CD looks at a cluster once it has applications there.
+  await expect.poll(shownState, PATIENCE).toContainEqual(expect.stringMatching(/staging-eu +v\S+ +successful/))
   const before = await shownState()
   const removed = await at.notes(`gitops uninstall prod --yes --kube-namespace ${namespace}`)
   expect(removed).toContain('application/prod-isc deleted; its objects stay\napplication/in-cluster deleted; its objects stay\n')
