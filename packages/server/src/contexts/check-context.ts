@@ -91,7 +91,7 @@ export interface CheckRequest {
  */
 export async function checkContext(app: App, name: string, request: CheckRequest): Promise<ContextCheck> {
   const { accountId, store, clock } = app
-  const { by, access, signal } = request
+  const { by, signal } = request
   const context = requireFound(await findContext(store.query, accountId, name), `context "${name}"`)
   requireIntegration(context)
   const runtime = await requireRuntime(app, context, request)
