@@ -58,7 +58,7 @@ async function findNamed(app: App, actor: Actor, { kind, text, limit }: Asked): 
   const { right, scope } = SEEN[kind]
   const places = placesOf(actor, right)
   if (places === undefined ? !mayDo(actor, { right, scope }, NO_PLACE) : !hasScope(actor, scope)) return []
-  const hidden = kind === 'runtime' ? await findHiddenRuntimes(app, actor) : new Set()
+  const hidden = kind === 'runtime' ? await findHiddenRuntimes(app, actor) : new Set<string>()
   const found = await findNames(app.store.query, kind, { accountId: app.accountId, text, places, limit: limit + hidden.size })
   const seen = found.filter(({ id }) => !hidden.has(id)).slice(0, limit)
   return seen.map(({ id, name }) => ({ kind, id, name }))
