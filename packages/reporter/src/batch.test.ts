@@ -52,7 +52,7 @@ test('an object that cannot be read, or for which there is no time, holds up non
   const queue = filled([
     { kind: 'Rollout', name: 'broken', state: 'wanted' },
     { kind: 'Rollout', name: 'slow', state: 'wanted' },
-    { name: 'shop', state: { manifest: '{}' } },
+    { kind: 'Rollout', name: 'shop', state: { manifest: '{}' } },
     { kind: 'Workflow', name: 'over', state: 'gone' },
   ])
   const error = new Error('500')

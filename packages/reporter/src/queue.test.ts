@@ -68,7 +68,7 @@ test('what is put aside counts, comes back behind the others, and a newer state 
   for (const one of [a, b]) queue.putAside(one)
   expect([queue.size, queue.aside]).toEqual([2, 1])
   queue.want(a)
-  queue.add(entry('shop'))
+  queue.add({ ...entry('shop'), kind: 'Rollout' })
   expect(queue.peek().map(({ name }) => name)).toEqual(['b', 'shop'])
   queue.takeBack()
   expect(queue.peek().map(({ name }) => name)).toEqual(['b', 'shop', 'a'])

@@ -178,9 +178,9 @@ test('a full state ends although the server wants more objects than there is roo
 test('rollouts are reported also if another namespace cannot be read, and are not said to be all', async () => {
   await using scene = await openScene(['open'], { rollouts: ['front'], places: ['open', 'closed'] })
   const { bodies } = scene
-  await expect.poll(() => bodies.flatMap(({ data }) => data)).toContainEqual(
-    expect.objectContaining({ actualManifest: expect.stringContaining('"name":"front"') }),
-  )
+  await expect
+    .poll(() => bodies.flatMap(({ data }) => data))
+    .toContainEqual(expect.objectContaining({ actualManifest: expect.stringContaining('"name":"front"') }))
   const named = bodies.flatMap(({ fullState }) => fullState ?? []).filter(({ objects }) => objects !== undefined)
   expect(named).toMatchObject(named.map(() => ({ objects: [{ kind: 'Rollout', namespace: 'open', name: 'front' }] })))
   expect(named.flatMap(({ kinds = [] }) => kinds)).toEqual([])

@@ -78,7 +78,7 @@ async function openCluster(...answers: (string | number)[]): Promise<Cluster> {
     const workflow = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Workflow', metadata, spec: {}, status: { phase: next } }
     const failure = { kind: 'Status', apiVersion: 'v1', reason: 'Failed', message: `status ${status}`, code: status }
     response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(isPods ? { metadata: {}, items: [] } : status === 200 ? workflow : failure))
+    response.end(JSON.stringify(isPods ? { metadata: { resourceVersion: '1' }, items: [] } : status === 200 ? workflow : failure))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
