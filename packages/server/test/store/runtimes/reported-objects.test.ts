@@ -291,7 +291,14 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
     const objects = (['Workflow', 'Rollout'] as const).flatMap((kind) =>
       ['x', 'y'].map((name) => ({ kind, namespace: 'shop', name, version: '2' })),
     )
-    const fullState = { id: 'without room', startedAt: clock.now(), chunk: 1, isLast: false, kinds: ['Workflow' as const], objects }
+    const fullState = {
+      id: 'without room',
+      startedAt: clock.now(),
+      chunk: 1,
+      isLast: false,
+      kinds: ['Workflow' as const],
+      objects,
+    }
     const { wantedObjects = [] } = await report(app, { data: [], fullState })
     expect(wantedObjects.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['Workflow x', 'Rollout x', 'Rollout y'])
     await rm(folder, { recursive: true })
