@@ -551,7 +551,7 @@ test.each([
   { name: 'tunnel', more: {} },
   { name: 'ingress', more: REPORTING_IMAGES },
   { name: 'hosted', more: {} },
-] as const)('the command checks the permissions of all objects of $name.yaml before an installation', async ({ name, more }) => {
+] as const)('the command checks the permissions of all objects of $name before an installation', async ({ name, more }) => {
   const values = { ...valuesOf(name), ...more }
   const rights = neededRights('codefresh', {
     ...accessOf(values),
