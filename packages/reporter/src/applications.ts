@@ -1,10 +1,9 @@
 /** The applications of a part that exist, followed by watches. Each change is an entry with its manifest. */
 import type { Clock, Logger } from '@windlass/kit'
 import type { Change, Kube } from '@windlass/kube'
-import { shardOf } from '@windlass/protocol'
-import type { Known } from './full-state.ts'
+import { KnownObjects } from './known.ts'
 import { manifestOf } from './manifest.ts'
-import { keyOf, type Entry } from './queue.ts'
+import type { Entry } from './queue.ts'
 import { Sight } from './sight.ts'
 
 export interface WatchesOptions {
@@ -28,7 +27,7 @@ export interface ApplicationWatchesOptions extends WatchesOptions {
 export class ApplicationWatches {
   readonly #options: ApplicationWatchesOptions
   readonly sight: Sight
-  readonly known = new Map<string, Known>()
+  readonly known: KnownObjects
   /** Watches that have not listed everything yet. */
   #unlisted: number
   readonly ended: Promise<void>
@@ -36,6 +35,7 @@ export class ApplicationWatches {
   constructor(options: ApplicationWatchesOptions) {
     const { namespaces } = options
     this.#options = options
+    this.known = new KnownObjects(options)
     this.#unlisted = namespaces.length
     this.sight = new Sight(namespaces, options)
     this.ended = Promise.all(namespaces.map((namespace) => this.#watch(namespace))).then(() => undefined)
@@ -64,22 +64,11 @@ export class ApplicationWatches {
     }
   }
 
-  #note({ type, object }: Exclude<Change, { type: 'synced' }>): void {
-    const { name, namespace = '', uid, resourceVersion: version } = object.metadata
-    const { shard, shards, clock, onChange } = this.#options
-    if (shardOf(namespace, name, shards) !== shard) return
-    const named = { kind: 'Application', namespace, name } as const
-    const key = keyOf(named)
-    const common = { ...named, uid, at: clock.now() }
-    if (type === 'set') {
-      this.known.set(key, { ...named, uid, version })
-      onChange({ ...common, state: { manifest: manifestOf(object) } })
-      return
-    }
-    const known = this.known.get(key)
-    // The end of an application whose name another one has by now.
-    if (known?.uid !== undefined && known.uid !== uid) return
-    this.known.delete(key)
-    onChange({ ...common, state: 'gone' })
+  #note(change: Exclude<Change, { type: 'synced' }>): void {
+    const { clock, onChange } = this.#options
+    const noted = this.known.note('Application', change)
+    if (noted === undefined) return
+    const { isGone, isNew: _isNew, ...named } = noted
+    onChange({ ...named, at: clock.now(), state: isGone ? 'gone' : { manifest: manifestOf(change.object) } })
   }
 }

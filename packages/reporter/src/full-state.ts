@@ -2,14 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { defined } from '@windlass/kit'
 import { MAX_LISTED, type FullState, type ReportedKind } from '@windlass/protocol'
-import type { EntryName } from './queue.ts'
-
-/** An application or another object that exists. */
-export interface Known extends EntryName {
-  readonly uid: string | undefined
-  /** Resource version. */
-  readonly version: string | undefined
-}
+import type { Known } from './known.ts'
 
 export class FullStateRun {
   readonly #id = randomUUID()

@@ -4,10 +4,9 @@
  */
 import { isAbort, isFault } from '@windlass/kit'
 import type { Change, Selection } from '@windlass/kube'
-import { REPORTED_KINDS, shardOf, type ReportedKind } from '@windlass/protocol'
+import { REPORTED_KINDS, type ReportedKind } from '@windlass/protocol'
 import type { WatchesOptions } from './applications.ts'
-import type { Known } from './full-state.ts'
-import { keyOf } from './queue.ts'
+import { KnownObjects } from './known.ts'
 import { Sight } from './sight.ts'
 
 /** Label that Argo Rollouts gives to the ReplicaSets of its rollouts. Those of Deployments are not reported. */
@@ -19,7 +18,7 @@ const FORBIDDEN = 403
 
 export class ObjectWatches {
   readonly #options: WatchesOptions
-  readonly known = new Map<string, Known>()
+  readonly known: KnownObjects
   /** The last messages about the places of each kind. */
   readonly #sights: ReadonlyMap<ReportedKind, Sight>
   /** Places that were listed, by kind. */
@@ -29,6 +28,7 @@ export class ObjectWatches {
   constructor(options: WatchesOptions) {
     const { namespaces } = options
     this.#options = options
+    this.known = new KnownObjects(options)
     this.#sights = new Map(REPORTED_KINDS.map((kind) => [kind, new Sight(namespaces, options)]))
     this.#listed = new Map(REPORTED_KINDS.map((kind) => [kind, new Set()]))
     const watches = REPORTED_KINDS.flatMap((kind) => namespaces.map((namespace) => this.#watch(kind, namespace)))
@@ -80,23 +80,14 @@ export class ObjectWatches {
   }
 
   /** What exists at the first list is named by the full state, and the server asks for what it does not have in this version. So a reporter that starts reads only what has changed. */
-  #note(kind: ReportedKind, { type, object }: Exclude<Change, { type: 'synced' }>, isListed: boolean): void {
-    const { name, namespace = '', uid, resourceVersion: version } = object.metadata
-    const { shard, shards, clock, onChange } = this.#options
-    if (shardOf(namespace, name, shards) !== shard) return
-    const named = { kind, namespace, name }
-    const key = keyOf(named)
-    const known = this.known.get(key)
-    const entry = { ...named, uid, at: clock.now() }
-    if (type === 'set') {
-      this.known.set(key, { ...named, uid, version })
-      if (isListed && known?.version !== version) onChange({ ...entry, state: 'wanted' })
-      return
-    }
-    // The end of an object whose name another one has by now.
-    if (known?.uid !== undefined && known.uid !== uid) return
-    this.known.delete(key)
-    onChange({ ...entry, state: 'gone' })
+  #note(kind: ReportedKind, change: Exclude<Change, { type: 'synced' }>, isListed: boolean): void {
+    const { clock, onChange } = this.#options
+    const noted = this.known.note(kind, change)
+    if (noted === undefined) return
+    const { isGone, isNew, ...named } = noted
+    const entry = { ...named, at: clock.now() }
+    if (isGone) onChange({ ...entry, state: 'gone' })
+    else if (isListed && isNew) onChange({ ...entry, state: 'wanted' })
   }
 }
 

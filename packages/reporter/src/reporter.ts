@@ -13,7 +13,7 @@ import { ApplicationWatches } from './applications.ts'
 import { nextBatch, type Batch } from './batch.ts'
 import { FullStateRun } from './full-state.ts'
 import { ObjectWatches } from './objects.ts'
-import { keyOf, nameOf, Queue, type Entry, type EntryName, type QueueLimits } from './queue.ts'
+import { nameOf, Queue, type Entry, type EntryName, type QueueLimits } from './queue.ts'
 import { readManifest } from './read.ts'
 
 export interface ReporterOptions {
@@ -258,7 +258,7 @@ class ClusterReporter implements Reporter {
     ]
     for (const named of names) {
       const { known } = named.kind === 'Application' ? this.#applications : this.#objects
-      if (known.has(keyOf(named))) this.#queue.want({ ...named, at })
+      if (known.has(named)) this.#queue.want({ ...named, at })
     }
     // A gap meanwhile asks for another one.
     if (this.#fullState !== run || run.advance()) return
