@@ -1,7 +1,7 @@
 /** Operations on applications: sync, rollback, refresh, termination, deletion. */
 import type { GitopsRuntimeCalls } from '@windlass/client/gitops-runtime'
 import { systemClock } from '@windlass/kit'
-import { fault } from '@windlass/kit/faults'
+import { fault, isFault } from '@windlass/kit/faults'
 import type { CASCADES, ResourceKey, RuntimeApplicationDetails } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
 import { printValue } from '../../format/output.ts'
@@ -12,6 +12,8 @@ import { operationOf, type Shown } from './show.ts'
 
 const DEFAULT_WAIT_SECONDS = 600
 const POLL_MS = 1_000
+/** The app-proxy waits a minute. */
+const REFRESH_TIMEOUT_MS = 90_000
 
 interface Waiting extends Shown {
   readonly wait: boolean
@@ -96,7 +98,7 @@ export async function refreshApplication({
 }: Invocation<Shown & { readonly hard: boolean }>): Promise<void> {
   const [runtime = '', name = ''] = args
   const { calls } = await openRuntime(settings, { runtime, url: options.runtimeUrl })
-  const app = await calls.refreshApplication(name, { hard: options.hard }, { timeoutMs: 90_000 })
+  const app = await calls.refreshApplication(name, { hard: options.hard }, { timeoutMs: REFRESH_TIMEOUT_MS })
   if (options.output !== undefined) return printValue(out, app, options.output)
   return out.line(`application/${name} refreshed: ${app.health}, ${app.sync}`)
 }
@@ -164,7 +166,7 @@ async function finish(
   begun: RuntimeApplicationDetails,
   { wait, timeout = DEFAULT_WAIT_SECONDS, output }: Waiting,
 ): Promise<number | void> {
-  const app = wait ? await untilDone(calls, begun, timeout) : begun
+  const app = wait ? await compared({ calls, out }, await untilDone(calls, begun, timeout)) : begun
   const isFailed = wait && app.operation?.phase !== 'succeeded'
   if (output !== undefined) await printValue(out, app, output)
   else if (!wait || app.operation === undefined) out.line(`application/${name} ${verb}`)
@@ -178,7 +180,21 @@ async function finish(
   return isFailed ? 1 : undefined
 }
 
-/** Waits until no operation is in progress. Throws `timed-out`. */
+/** Lets Argo CD compare what an operation has changed, so that the next command sees it. The operation has ended, so nothing fails here. */
+async function compared(
+  { calls, out }: Pick<Finishing, 'calls' | 'out'>,
+  app: RuntimeApplicationDetails,
+): Promise<RuntimeApplicationDetails> {
+  try {
+    return await calls.refreshApplication(app.name, { hard: false }, { timeoutMs: REFRESH_TIMEOUT_MS })
+  } catch (error) {
+    if (!isFault(error)) throw error
+    out.note(`Argo CD has not compared the application with its source since: ${error.message}`)
+    return app
+  }
+}
+
+/** Waits until no operation is in progress. Throws `unavailable`. */
 async function untilDone(
   calls: GitopsRuntimeCalls,
   begun: RuntimeApplicationDetails,
