@@ -12,6 +12,7 @@ import {
   openSync,
   readFileSync,
   readSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -185,7 +186,8 @@ function limit(
 async function inHelper(options: Running, run: StageRun): Promise<Ended> {
   const { log } = options
   // Not in the shared folder, where the job could replace it.
-  const script = join(mkdtempSync(join(tmpdir(), 'windlass-stage-')), 'script')
+  const folder = mkdtempSync(join(tmpdir(), 'windlass-stage-'))
+  const script = join(folder, 'script')
   writeFileSync(script, run.stage.script, { mode: 0o600 })
   const child = spawn('sh', [script], { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const ended = new AbortController()
@@ -207,6 +209,7 @@ async function inHelper(options: Running, run: StageRun): Promise<Ended> {
     ended.abort()
     // Processes that the stage left would keep its output open.
     signal('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

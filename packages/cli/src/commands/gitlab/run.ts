@@ -1,5 +1,5 @@
 /** Runs `gitlab run`: a manager that runs the jobs of GitLab until a signal stops it. */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -58,13 +58,14 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
   // Wrong settings end the command before it has jobs.
   allowedVaults(env)
   const isReporting = readControlPlane(controlPlane) !== undefined
+  const { workingDirectory: spoolFolder = mkdtempSync(join(tmpdir(), 'windlass-gitlab-')) } = options
   const manager = await openManager({
     configFile,
     env,
     version: VERSION,
     revision: environment['WINDLASS_REVISION'] ?? 'release',
     helperImage: options.helperImage ?? environment['WINDLASS_GITLAB_HELPER_IMAGE'] ?? windlassImage('gitlab-helper'),
-    spoolFolder: options.workingDirectory ?? mkdtempSync(join(tmpdir(), 'windlass-gitlab-')),
+    spoolFolder,
     clock: systemClock,
     log,
   })
@@ -86,6 +87,7 @@ export async function run({ options, settings, ...rest }: Invocation<RunOptions>
   } finally {
     await reporter?.close({ atOnce: isKilled })
     await probes?.[Symbol.asyncDispose]()
+    if (options.workingDirectory === undefined) rmSync(spoolFolder, { recursive: true, force: true })
   }
 }
 
