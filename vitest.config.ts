@@ -21,6 +21,8 @@ export default defineConfig({
         execArgv: ['--min-semi-space-size=16'],
         // The default of 1 s is too short for real I/O on a busy machine.
         expect: { poll: { timeout: 60_000 } },
+        // A log of CI has only the message of a failure, and the default shortens both values to a few characters.
+        chaiConfig: { truncateThreshold: 1_000 },
         restoreMocks: true,
         unstubEnvs: true,
         unstubGlobals: true,

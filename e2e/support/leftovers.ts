@@ -56,18 +56,33 @@ async function listImages(): Promise<Image[]> {
   })
 }
 
-/** Removes the containers of builds and the volumes that the engine named after them. */
+/** Removes the containers of builds and the volumes that the engine named after them. The ids are those of builds and of pipelines. */
 export async function removeBuilds(ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
-    const containers = linesOf(await docker('ps', '--all', '--quiet', '--filter', `label=windlass.io/build=${id}`))
-    if (containers.length > 0) await docker('rm', '--force', '--volumes', ...containers)
-  }
-  await removeVolumes(ids.flatMap((id) => [`windlass-build-${id}`, `windlass-${id}`, `windlass-sensitive-${id}`]))
+  const volumes = ids.flatMap((id) => [`windlass-build-${id}`, `windlass-${id}`, `windlass-sensitive-${id}`])
+  await removeVolumes(volumes, async () => {
+    for (const id of ids) {
+      const containers = linesOf(await docker('ps', '--all', '--quiet', '--filter', `label=windlass.io/build=${id}`))
+      if (containers.length > 0) await docker('rm', '--force', '--volumes', ...containers)
+    }
+  })
 }
 
-/** Removes volumes. Missing ones are not an error. */
-export async function removeVolumes(names: readonly string[]): Promise<void> {
-  if (names.length > 0) await docker('volume', 'rm', '--force', ...names)
+/**
+ * Removes volumes, again while the daemon refuses because a container of one is still ending: `removeContainers` runs before each try. Missing ones are not an error. Those that are left are for the
+ * check of the whole run.
+ */
+export async function removeVolumes(
+  names: readonly string[],
+  removeContainers: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const until = performance.now() + PATIENCE_MS
+  for (let left = names; left.length > 0 && performance.now() < until;) {
+    await removeContainers()
+    await docker('volume', 'rm', '--force', ...left)
+    const present = new Set(await listVolumes('windlass'))
+    left = left.filter((name) => present.has(name))
+    if (left.length > 0) await sleep(500)
+  }
 }
 
 /** Returns the names of the volumes that contain the text. */

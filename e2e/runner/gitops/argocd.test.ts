@@ -48,7 +48,8 @@ const fixed = (text: string): string =>
     .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UID')
     .replaceAll(/\b[0-9a-f]{40}\b/g, 'COMMIT')
     .replaceAll(/\b[0-9a-f]{12}\b/g, 'COMMIT')
-    .replaceAll(/-[0-9a-z]{5,10}(-[0-9a-z]{5})?\b/g, '-HASH')
+    // The names that Kubernetes generates have no vowels.
+    .replaceAll(/-[2-9bcdf-hj-np-tv-xz]{5,10}(-[2-9bcdf-hj-np-tv-xz]{5})?\b/g, '-HASH')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*/g, 'TIME')
     .replaceAll(/\b\d+(?:\.\d+)? ?(?:ms|s|m|min)\b/g, 'AGE')
     .replaceAll(/ {2,}/g, '  ')

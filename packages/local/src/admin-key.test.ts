@@ -1,10 +1,16 @@
-import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiClient } from '@windlass/client'
 import { fault } from '@windlass/kit'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { findAdminKey } from './admin-key.ts'
+
+async function temporaryFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'windlass-admin-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
 
 function clientOf(codes: unknown[]): ApiClient {
   const bootstrap = async (body: unknown): Promise<{ token: string }> => {
@@ -15,7 +21,7 @@ function clientOf(codes: unknown[]): ApiClient {
 }
 
 test('asks for the key again if its file could not be written, or was left empty by a full disk', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-admin-'))
+  const folder = await temporaryFolder()
   const [keyFile, codeFile] = [join(folder, 'later/admin.token'), join(folder, 'bootstrap.code')]
   await writeFile(codeFile, 'CODE\n')
   const codes: unknown[] = []
@@ -31,7 +37,7 @@ test('asks for the key again if its file could not be written, or was left empty
 })
 
 test('makes a key for a restored database, whose keys are not at hand, and refuses the database of another server', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'windlass-admin-'))
+  const folder = await temporaryFolder()
   const [keyFile, codeFile] = [join(folder, 'admin.token'), join(folder, 'bootstrap.code')]
   const bootstrap = (): Promise<never> => Promise.reject(fault('bootstrap-closed'))
   const closed = { server: { bootstrap } } as unknown as ApiClient

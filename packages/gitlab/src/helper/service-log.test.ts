@@ -1,13 +1,14 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { decodeFrames, openJobLog } from './job-log.ts'
 import { appendServiceLog } from './service-log.ts'
 
 test('the lines of a service are frames of the log, and a log that is read again adds only what is new', async () => {
   const exchangeFolder = mkdtempSync(join(tmpdir(), 'windlass-service-log-'))
+  onTestFinished(() => rmSync(exchangeFolder, { recursive: true, force: true }))
   const log = openJobLog(join(exchangeFolder, 'job.log'), () => 1)
   log.write('work', Buffer.from('before\n'))
   const lines = [

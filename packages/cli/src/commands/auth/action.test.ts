@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROUTES } from '@windlass/client'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { login } from './action.ts'
 
 const KEY = { id: '65a1b2c3d4e5f60718293a4b', name: 'admin', role: 'admin', prefix: '65a1b2c3', createdAt: 1 }
@@ -32,6 +32,7 @@ async function openProxy(): Promise<AsyncDisposable & { readonly url: string }> 
 
 async function logIn(options: object): Promise<{ readonly code: unknown; readonly lines: string[]; readonly config: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'windlass-login-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const [configFile, codeFile, keyFile] = ['config.yaml', 'code', 'key'].map((name) => join(folder, name)) as [
     string,
     string,

@@ -1,11 +1,15 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { readConfigFile } from '../../session/config-file.ts'
 import { requireOwnFolder, saveLocalContext } from './context.ts'
 
-const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'windlass-context-'))
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'windlass-context-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
 
 test('the server of a second folder gets a context of its own, and a restart keeps the name', async () => {
   const file = join(await folder(), 'config.yaml')
