@@ -41,7 +41,7 @@ function faultPage(): string {
     spec.retry === true ? 'yes' : '',
     spec.ends?.join(', ') ?? '',
   ])
-  return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/faults.ts. The API returns them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`. *With problems*: the hint if the answer has \`problems\`. *Retry*: the same request may succeed later without a change. *Ends*: the work that the error ends permanently (a running attempt, the claim of an engine, an agent); after any other error it continues and retries.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'with `problems`', 'retry', 'ends'], rows)}\n`
+  return `${NOTE}\n# Error codes\n\nSource: packages/kit/src/fault-table.ts. The API returns them as \`application/problem+json\` with \`code\`, \`detail\` and \`hint\`. *With problems*: the hint if the answer has \`problems\`. *Retry*: the same request may succeed later without a change. *Ends*: the work that the error ends permanently (a running attempt, the claim of an engine, an agent); after any other error it continues and retries.\n\n${table(['code', 'HTTP', 'meaning', 'what to do', 'with `problems`', 'retry', 'ends'], rows)}\n`
 }
 
 /** All texts that users see and that are in tables, on one page, so that they can be read and compared as a set. */
@@ -55,7 +55,7 @@ All messages that are in tables, on one page. [Error codes](errors.md) and [stat
 
 ## Faults
 
-Source: packages/kit/src/faults.ts. A more specific message may replace the text.
+Source: packages/kit/src/fault-table.ts. A more specific message may replace the text.
 
 ${table(
   ['code', 'status', 'text', 'hint', 'with `problems`'],

@@ -1,4 +1,4 @@
-/** What a response of the server means for the caller. The data is in the table of `faults.ts`: `ends` and `retry`. */
+/** What a response of the server means for the caller. The data is in `fault-table.ts`: `ends` and `retry`. */
 import { faults, isFault, type Fault, type FaultSpec, type Work } from '../faults.ts'
 
 /**
