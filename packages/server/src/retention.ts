@@ -21,7 +21,7 @@ import { deleteEndedOutput } from './store/builds/terminals.ts'
 import { deleteOldJobs } from './store/runtimes/agent-jobs.ts'
 import { deleteEndedApplications } from './store/runtimes/applications.ts'
 import { deleteOldImageReports } from './store/runtimes/image-reports.ts'
-import { deleteEndedObjects } from './store/runtimes/reported-objects.ts'
+import { deleteEndedObjects, deleteUnnamedObjects } from './store/runtimes/reported-objects.ts'
 import { deleteOldReleases } from './store/runtimes/releases.ts'
 import { deleteOldRuntimeCalls } from './store/runtimes/runtime-calls.ts'
 import { deleteOldGitlabJobs, deleteOldGitlabManagers } from './store/runtimes/gitlab-jobs.ts'
@@ -60,6 +60,8 @@ const EXPIRED_KEY_DAYS = 30
 const LOST_CALL_DAYS = 30
 /** How long workflows are shown after they are gone from their cluster. */
 const WORKFLOW_DAYS = 7
+/** How long objects are kept that the full states of their runtime do not name. */
+const UNNAMED_DAYS = 7
 /** Records of the audit log per transaction. */
 const RECORDS = 1_000
 /** Number of objects that are deleted at once. */
@@ -119,6 +121,13 @@ export async function retain(app: App): Promise<void> {
       before: now - WORKFLOW_DAYS * DAY_MS,
       limit: BATCH,
     }),
+    'objects that reporters do not name': inBatches(
+      (tx, old) => deleteUnnamedObjects(tx, { ...old, maxMs: UNNAMED_DAYS * DAY_MS }),
+      {
+        before: now - UNNAMED_DAYS * DAY_MS,
+        limit: BATCH,
+      },
+    ),
     deliveries: inBatches(deleteOldDeliveries, { before: now - DELIVERY_DAYS * DAY_MS, limit: BATCH }),
     messages: inBatches(deleteOldMessages, { before: now - MESSAGE_DAYS * DAY_MS, limit: BATCH }),
     'pull requests': inWrite((tx) => deleteOldPullRequests(tx, now - PULL_REQUEST_DAYS * DAY_MS)),

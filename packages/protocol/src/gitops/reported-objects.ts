@@ -24,7 +24,7 @@ const Reported = z.object({
   uid: z.string(),
   /** Since when it has its phase. */
   since: Time,
-  /** Last report of the runtime, if that is so long ago that the state may be out of date. */
+  /** When the runtime last reported, or last named the object, if that is so long ago that the state may be out of date. */
   silentSince: Time.optional(),
   /** When the state was read in the cluster. */
   reportedAt: Time,

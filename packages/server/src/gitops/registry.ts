@@ -108,12 +108,12 @@ async function authenticate(app: App, hello: Hello): Promise<AcceptedRuntime> {
   if (known === undefined)
     throw fault('unauthenticated', {
       message: 'The token of the tunnel client is not valid.',
-      hint: 'Create one with `windlass gitops tokens create RUNTIME`, and replace the Secret of the client.',
+      hint: 'Create one with `windlass gitops token create RUNTIME`, and replace the Secret of the client.',
     })
   if (known.runtime !== hello.runtime)
     throw fault('forbidden', {
       message: `The token is not one of the GitOps runtime "${hello.runtime}".`,
-      hint: `Create one with \`windlass gitops tokens create ${hello.runtime}\`.`,
+      hint: `Create one with \`windlass gitops token create ${hello.runtime}\`.`,
     })
   return { runtimeId: known.runtime_id, runtime: known.runtime, prefix: prefixOf(app, known.runtime), tokenId: known.id }
 }

@@ -83,7 +83,7 @@ export async function createGitopsToken(
     if ((await listGitopsTokens(tx.query, runtime.id)).length >= MAX_TOKENS)
       throw fault('conflict', {
         message: `The runtime "${name}" has ${MAX_TOKENS} tokens.`,
-        hint: `Delete one with \`windlass gitops tokens delete ${name} ID\`.`,
+        hint: `Delete one with \`windlass gitops token delete ${name} ID\`.`,
       })
     await insertGitopsToken(tx, row)
     noteSubject(`token ${token.id} of GitOps runtime ${name}`)
@@ -128,7 +128,7 @@ export async function deleteToken(app: App, name: string, id: string): Promise<v
     if (!(await deleteGitopsToken(tx, runtime.id, id)))
       throw fault('not-found', {
         message: `The runtime "${name}" does not have the token ${id}.`,
-        hint: `List them with \`windlass gitops tokens list ${name}\`.`,
+        hint: `List them with \`windlass gitops token list ${name}\`.`,
       })
     tx.wake(tunnelTopic(runtime.id))
     noteSubject(`token ${id} of GitOps runtime ${name}`)

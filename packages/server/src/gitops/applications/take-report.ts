@@ -49,7 +49,7 @@ export async function takeEventReport(app: App, runtimeId: string, report: Event
     const taken = await applyEvents(app, tx, { runtimeId, events: read, marked })
     const wanted = fullState === undefined ? [] : await noteNames(tx, { runtimeId, fullState, marked })
     const takenObjects = await applyObjects(app, tx, { runtimeId, events: objects, marked })
-    const wantedObjects = fullState === undefined ? [] : await noteObjectNames(tx, { runtimeId, fullState, marked })
+    const wantedObjects = fullState === undefined ? [] : await noteObjectNames(app, tx, { runtimeId, fullState, marked })
     await noteReporter(app, tx, followed)
     if (taken > 0) for (const topic of [APPLICATIONS_TOPIC, RELEASE_TOPIC]) tx.wake(topic)
     return {

@@ -31,7 +31,7 @@ export async function showReport({ store, accountId }: App, id: string): Promise
   if (row !== undefined) return toReport(row)
   throw fault('not-found', {
     message: `The report "${id}" of an image does not exist.`,
-    hint: 'List them with `windlass gitops images list`.',
+    hint: 'List them with `windlass gitops image list`.',
   })
 }
 

@@ -15,7 +15,7 @@ import {
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { CursorText, readCursor, writeCursor } from '../../store/cursor.ts'
-import { listLastReports } from '../../store/runtimes/applications.ts'
+import { listFullStates, listLastReports } from '../../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
 import {
   findObject,
@@ -134,7 +134,7 @@ async function findNamed(app: App, kind: ListedKind, text: string): Promise<Repo
 /** What all objects have of their runtimes. */
 interface View {
   readonly runtimeOf: (row: ListedObject) => string
-  /** Last report of the runtime, if that is so long ago that the state may be out of date. */
+  /** When the object or its runtime was last reported, if that is so long ago that the state may be out of date. */
   readonly silentSinceOf: (row: ListedObject) => number | undefined
 }
 
@@ -142,11 +142,15 @@ async function openView({ store, accountId, clock }: App): Promise<View> {
   const now = clock.now()
   const runtimes = await listGitopsRuntimeNames(store.query, accountId)
   const reports = await listLastReports(store.query, accountId)
+  const fullStates = await listFullStates(store.query, accountId)
   return {
     runtimeOf: ({ runtime_id: id }) => runtimes.get(id) ?? '',
     silentSinceOf(row) {
       const heardAt = reports.get(row.runtime_id) ?? row.reported_at
-      return row.ended_at === null && now - heardAt > REPORTER_SILENT_MS ? heardAt : undefined
+      // The reporter does not read the kind any more.
+      const isUnnamed = row.listed_at > 0 && (fullStates.get(row.runtime_id) ?? 0) - row.listed_at > REPORTER_SILENT_MS
+      const since = isUnnamed ? row.listed_at : heardAt
+      return row.ended_at === null && now - since > REPORTER_SILENT_MS ? since : undefined
     },
   }
 }

@@ -64,7 +64,7 @@ export async function applyObjects(app: App, tx: Tx, { runtimeId, events, marked
   if (leftOut.length > 0)
     app.log.warn({ runtimeId, count: leftOut.length, first: leftOut[0] }, 'too many objects are stored; new ones are left out')
   // Also what came late: the full state has it.
-  if (marked !== undefined) await noteListedObjects(tx, [...new Set(listed)], marked)
+  if (marked !== undefined) await noteListedObjects(tx, [...new Set(listed)], { fullState: marked, at: now })
   return taken
 }
 
@@ -76,6 +76,7 @@ interface Listing {
 
 /** Notes the objects that a full state names. Returns those that are not stored in this version, new ones as far as there is room for them. */
 export async function noteObjectNames(
+  { clock }: Pick<App, 'clock'>,
   tx: Tx,
   { runtimeId, fullState, marked }: Listing,
 ): Promise<NonNullable<EventsAnswer['wantedObjects']>> {
@@ -86,7 +87,7 @@ export async function noteObjectNames(
     await noteListedObjects(
       tx,
       there.map(({ id }) => id),
-      marked,
+      { fullState: marked, at: clock.now() },
     )
   const room = new Map<ReportedKind, number>()
   const wanted: ObjectPlace[] = []
@@ -148,6 +149,7 @@ function changed(before: ReportedObjectRow, { state, uid, version, createdAt, at
       history: historyOf(isOther ? '[]' : before.history, state.moment, at),
     }),
     state_since: isSamePhase ? before.state_since : now,
+    listed_at: now,
     reported_at: at,
     ended_at: state === undefined ? now : null,
     end_cause: state === undefined ? 'deleted' : null,
@@ -192,6 +194,7 @@ function newRow(app: App, runtimeId: string, { kind, namespace, name, at }: Obje
     facts: '{}',
     history: '[]',
     full_state: '',
+    listed_at: now,
     state_since: now,
     reported_at: at,
     created_at: now,

@@ -71,6 +71,7 @@ import { applicationEntities } from './090-application-entities.ts'
 import { runtimeCallIndex } from './091-runtime-call-index.ts'
 import { reportedObjects } from './093-reported-objects.ts'
 import { imageReportSource } from './094-image-report-source.ts'
+import { listedObjects } from './095-listed-objects.ts'
 
 /** Applied once each in the order of their names. Never edit one after a release. */
 export const migrations: Record<string, Migration> = {
@@ -146,4 +147,5 @@ export const migrations: Record<string, Migration> = {
   '091-runtime-call-index': runtimeCallIndex,
   '093-reported-objects': reportedObjects,
   '094-image-report-source': imageReportSource,
+  '095-listed-objects': listedObjects,
 }

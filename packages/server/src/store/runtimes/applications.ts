@@ -347,6 +347,17 @@ export async function listLastReports(query: Query, accountId: string): Promise<
   return new Map(rows.map((row) => [row.runtime_id, Number(row.seen_at)]))
 }
 
+/** Returns when all parts of the reporter of each runtime had sent a full state, by its id. A runtime of whose parts one never did is left out. */
+export async function listFullStates(query: Query, accountId: string): Promise<Map<string, number>> {
+  const rows = await query
+    .selectFrom('gitops_reporter')
+    .select(['runtime_id', (of) => of.fn.min<number | string>(of.fn.coalesce('full_at', of.val(0))).as('full_at')])
+    .where('account_id', '=', accountId)
+    .groupBy('runtime_id')
+    .execute()
+  return new Map(rows.filter((row) => Number(row.full_at) > 0).map((row) => [row.runtime_id, Number(row.full_at)]))
+}
+
 /** Deletes what is stored of applications that are gone since before this time. Returns their number, at most `limit`. */
 export async function deleteEndedApplications(
   tx: Tx,

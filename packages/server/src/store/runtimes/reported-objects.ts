@@ -66,12 +66,16 @@ export async function saveReportedObject(tx: Tx, row: ReportedObjectRow): Promis
 }
 
 /** Notes that a full state has these objects. */
-export async function noteListedObjects(tx: Tx, ids: readonly string[], fullState: string): Promise<void> {
-  for (let at = 0; at < ids.length; at += PER_STATEMENT)
+export async function noteListedObjects(
+  tx: Tx,
+  ids: readonly string[],
+  { fullState, at }: { readonly fullState: string; readonly at: number },
+): Promise<void> {
+  for (let start = 0; start < ids.length; start += PER_STATEMENT)
     await tx.query
       .updateTable('gitops_object')
-      .set({ full_state: fullState })
-      .where('id', 'in', ids.slice(at, at + PER_STATEMENT))
+      .set({ full_state: fullState, listed_at: at })
+      .where('id', 'in', ids.slice(start, start + PER_STATEMENT))
       .execute()
 }
 
@@ -179,6 +183,7 @@ const LISTED = [
   'part_of',
   'phase',
   'facts',
+  'listed_at',
   'state_since',
   'reported_at',
   'created_at',
@@ -260,9 +265,59 @@ export async function deleteEndedObjects(
     .where('kind', 'in', kinds)
     .limit(limit)
     .execute()
-  for (let at = 0; at < old.length; at += PER_STATEMENT) {
-    const ids = old.slice(at, at + PER_STATEMENT).map(({ id }) => id)
+  await deleteByIds(tx, old)
+  return old.length
+}
+
+export interface UnnamedObjectFilter {
+  /** Only what was reported or named last before this time. */
+  readonly before: number
+  /** How long the full states of the runtime have to be without it. Milliseconds. */
+  readonly maxMs: number
+  readonly limit: number
+}
+
+/**
+ * Deletes objects that all parts of the reporter have not named for this long, although each of them has sent full states since: none of them reads the kind any more. What a silent runtime has, or one whose
+ * reporter sends no full states, stays. Returns their number, at most `limit`.
+ */
+export async function deleteUnnamedObjects(tx: Tx, { before, maxMs, limit }: UnnamedObjectFilter): Promise<number> {
+  const old = await tx.query
+    .selectFrom('gitops_object')
+    .select('id')
+    .where('listed_at', '>', 0)
+    .where('listed_at', '<', before)
+    .where('ended_at', 'is', null)
+    .where((where) => {
+      const part = where
+        .selectFrom('gitops_reporter')
+        .select('shard')
+        .whereRef('gitops_reporter.runtime_id', '=', 'gitops_object.runtime_id')
+      return where.and([
+        where.exists(part),
+        where.not(
+          where.exists(
+            part.where((of) =>
+              of.or([
+                of('full_at', 'is', null),
+                of(sql<number>`full_at - gitops_object.listed_at`, '<=', maxMs),
+                // A server of the version before does not write when it was named.
+                of('gitops_reporter.full_state', '=', of.ref('gitops_object.full_state')),
+              ]),
+            ),
+          ),
+        ),
+      ])
+    })
+    .limit(limit)
+    .execute()
+  await deleteByIds(tx, old)
+  return old.length
+}
+
+async function deleteByIds(tx: Tx, rows: readonly { readonly id: string }[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += PER_STATEMENT) {
+    const ids = rows.slice(at, at + PER_STATEMENT).map(({ id }) => id)
     await tx.query.deleteFrom('gitops_object').where('id', 'in', ids).execute()
   }
-  return old.length
 }

@@ -101,8 +101,10 @@ export interface ReportedObjectRow {
   facts: string
   /** JSON: list of RolloutMoment or WorkflowMoment, newest first. */
   history: string
-  /** Id of the last full state that had it. */
+  /** Id of the last full state that had it; empty if none had it. */
   full_state: string
+  /** When a report or a full state had it for the last time; 0 if a server of an earlier version has stored it. */
+  listed_at: number
   /** Since when it has its phase. */
   state_since: number
   /** When the reporter read the state, by its clock. */

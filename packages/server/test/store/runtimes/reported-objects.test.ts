@@ -232,6 +232,45 @@ describe.each(DATABASES)('reported objects on $name', ({ open }) => {
     expect([await rolloutsOf(app), await workflowsOf(app)]).toEqual([[], []])
   })
 
+  test('objects of a kind that a reporter does not read any more are out of date, and are deleted after a week, but not those of a silent runtime', async () => {
+    await using held = await openRuntime()
+    const { app, clock } = held
+    const objects = [argoRollout('front'), argoWorkflow('build-1')]
+    const stateOf = (kinds: readonly ReportedKind[]): FullState => ({
+      id: `of ${String(clock.now())}`,
+      startedAt: clock.now(),
+      chunk: 1,
+      isLast: true,
+      listed: [],
+      kinds: [...kinds],
+      objects: [
+        { kind: 'Rollout' as const, namespace: 'shop', name: 'front', version: '1' },
+        { kind: 'Workflow' as const, namespace: 'shop', name: 'build-1', version: '1' },
+      ].filter(({ kind }) => kinds.includes(kind)),
+    })
+    const state = async (...kinds: ReportedKind[]): Promise<unknown> => report(app, { data: [], fullState: stateOf(kinds) })
+    const silentSince = async (): Promise<unknown[]> => [
+      (await showRollout(app, 'prod/shop/front')).silentSince,
+      (await showWorkflow(app, 'prod/shop/build-1')).silentSince,
+    ]
+    await report(app, { data: objects.map((object) => event(object, clock.now())) })
+    await state('Rollout', 'Workflow')
+    const listedAt = clock.now()
+    for (let n = 0; n < 3; n += 1) {
+      clock.advance(600_000)
+      await state('Rollout')
+    }
+    expect(await silentSince()).toEqual([undefined, listedAt])
+    clock.advance(7 * DAY_MS)
+    // The runtime has reported nothing since, so what is known of it stays.
+    await retain(app)
+    expect([await rolloutsOf(app), await workflowsOf(app)]).toEqual([['front'], ['build-1']])
+    await state('Rollout')
+    expect(await silentSince()).toEqual([undefined, listedAt])
+    await retain(app)
+    expect([await rolloutsOf(app), await workflowsOf(app)]).toEqual([['front'], []])
+  })
+
   test('lists have pages and filters, and without room the workflow that has been gone for longest makes it', async () => {
     const folder = await memoryFolder('windlass-log-')
     const file = join(folder, 'log')

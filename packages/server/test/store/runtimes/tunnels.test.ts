@@ -240,7 +240,7 @@ describe.each(DATABASES)('tunnels on $name', ({ open }) => {
     for (let n = 0; n < 20; n += 1) await create(held.app)
     await expect(create(held.app)).rejects.toMatchObject({
       code: 'conflict',
-      hint: expect.stringContaining('gitops tokens delete'),
+      hint: expect.stringContaining('gitops token delete'),
     })
   })
 
