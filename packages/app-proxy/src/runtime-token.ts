@@ -17,7 +17,7 @@ export function readRuntimeToken(file: string): string {
   if (parseToken(text) === undefined)
     throw fault('config-invalid', {
       message: `The file ${file} does not have a token.`,
-      hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and write only it to the file.',
+      hint: 'Create a token with `windlass gitops token create RUNTIME`, and write only it to the file.',
     })
   return text
 }

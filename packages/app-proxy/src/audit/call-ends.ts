@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { callEndCalls } from '@windlass/client/app-proxy'
-import { backoffMs, fault, isFault, isId, writePrivateFile, type Clock, type Logger } from '@windlass/kit'
+import { backoffMs, fault, isFault, isId, writePrivateFile, type Clock, type FaultCode, type Logger } from '@windlass/kit'
 import { parseJson } from '@windlass/kit/json'
 import { GitopsCallEnd, type Client } from '@windlass/protocol'
 
@@ -48,7 +48,7 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
     const { hasEffect, ...known } = end
     await calls.end(id, end, options).catch((error: unknown) => {
       // A control plane of an earlier version does not know this field, and refuses the end for it.
-      if (hasEffect === undefined || !isFault(error, 'request-invalid')) throw error
+      if (hasEffect === undefined || !isRefused(error, 'request-invalid')) throw error
       return calls.end(id, known, options)
     })
   }
@@ -59,7 +59,7 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
       await send(id, end)
       return true
     } catch (error) {
-      if (isFault(error, 'not-found', 'not-supported', 'request-invalid')) {
+      if (isRefused(error, 'not-found', 'not-supported', 'request-invalid')) {
         log.warn({ err: error, call: id, ...end }, 'the control plane does not take the end of a call for its audit log')
         return true
       }
@@ -116,4 +116,9 @@ export function openCallEnds({ client, runtimeToken, folder, clock, log }: CallE
       await Promise.all(waiting.values())
     },
   }
+}
+
+/** Returns true for one of these faults, unless a proxy in front of the control plane has answered. */
+function isRefused(error: unknown, ...codes: FaultCode[]): boolean {
+  return isFault(error, ...codes) && error.details.foreign !== true
 }

@@ -81,22 +81,28 @@ async function readSmall(view: RepositoryView, file: string): Promise<SourceFile
   }
 }
 
-/** Returns the file of an application; undefined if the Git source has none. Throws `file-too-large` for a source with more than 1,000 files. */
+/** Returns the file of an application; undefined if the Git source has none. Other calls have their turn after each file. Throws `file-too-large` for a source with more than 1,000 files. */
 export async function findInSource(view: RepositoryView, open: OpenSource, name: string): Promise<FoundFile | undefined> {
   const applied = await appliedFiles(view, open)
   // Most files have the name of their application.
   const sorted = [...applied.filter((file) => file.includes(name)), ...applied.filter((file) => !file.includes(name))]
   for (let at = 0; at < sorted.length; at += READS) {
-    const found = await Promise.all(sorted.slice(at, at + READS).map((file) => findInFile(view, file, name)))
-    const [first] = found.filter((one) => one !== undefined)
-    if (first !== undefined) return first
+    const read = async (file: string) => ({ file, text: await readIfText(view, file) })
+    for (const { file, text } of await Promise.all(sorted.slice(at, at + READS).map(read))) {
+      const found = findInText(file, text, name)
+      if (found !== undefined) return found
+      await nextTurn()
+    }
   }
   return undefined
 }
 
 /** Returns the application of a file; undefined if the file has none of this name. */
 export async function findInFile(view: RepositoryView, file: string, name: string): Promise<FoundFile | undefined> {
-  const text = await readIfText(view, file)
+  return findInText(file, await readIfText(view, file), name)
+}
+
+function findInText(file: string, text: string | undefined, name: string): FoundFile | undefined {
   const document = text === undefined ? undefined : findApplication(text, name)
   return text === undefined || document === undefined ? undefined : { file, text, document }
 }

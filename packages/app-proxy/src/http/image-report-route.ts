@@ -43,7 +43,7 @@ export function imageReportRoute({ reports, workflows, routes, clock }: ImageRep
       if (reports === undefined || workflows === undefined || submit === undefined)
         throw fault('not-supported', {
           message: 'The GitOps runtime has no workflow that reports images.',
-          hint: 'Set `app-proxy.image-enrichment.enabled` of its chart, or report the image with `windlass gitops images report`.',
+          hint: 'Set `app-proxy.image-enrichment.enabled` of its chart, or report the image with `windlass gitops image report`.',
         })
       const data = call.header('cf_data')
       const job = readImageJob([...Object.entries(call.query), ...(data === undefined ? [] : readDataHeader(data))])
