@@ -5,9 +5,9 @@ import type { DockerRetry } from '../docker/http.ts'
 export interface StepSample {
   /** Processor time of the step so far, with that of containers that have ended. Milliseconds. */
   readonly cpuMs: number
-  /** Bytes, with the cache of files. */
-  readonly memoryBytes: number
-  /** Bytes, without the cache that the kernel can drop. */
+  /** Memory in use, with the cache of files. */
+  readonly memoryUsageBytes: number
+  /** The same without the cache that the kernel can drop. */
   readonly workingSetBytes: number
 }
 

@@ -38,7 +38,7 @@ export function openMeter({ docker, clock, onUsage, onSample }: MeterOptions): U
   const containers = new Map<string, StepUsage>()
   /** The last samples of the containers that run. */
   const inUse = new Map<string, ContainerSample>()
-  const sum = (of: 'memoryBytes' | 'memoryWithCacheBytes'): number =>
+  const sum = (of: 'memoryUsageBytes' | 'workingSetBytes'): number =>
     [...inUse.values()].reduce((bytes, one) => bytes + one[of], 0)
   const startedAt = clock.monotonic()
   let updatedAt = -Infinity
@@ -54,12 +54,12 @@ export function openMeter({ docker, clock, onUsage, onSample }: MeterOptions): U
       const usage = peaks()
       onSample?.({
         cpuMs: usage?.cpuMs ?? 0,
-        memoryBytes: sum('memoryWithCacheBytes'),
-        workingSetBytes: sum('memoryBytes'),
+        memoryUsageBytes: sum('memoryUsageBytes'),
+        workingSetBytes: sum('workingSetBytes'),
       })
       if (usage === undefined || now - startedAt < FIRST_UPDATE_MS || now - updatedAt < UPDATE_EVERY_MS) continue
       updatedAt = now
-      onUsage({ ...usage, memoryBytes: sum('memoryBytes') })
+      onUsage({ ...usage, memoryBytes: sum('workingSetBytes') })
     }
   }
 
@@ -88,7 +88,7 @@ export function openMeter({ docker, clock, onUsage, onSample }: MeterOptions): U
 const OVER = new DOMException('the container is gone', 'AbortError')
 
 function highest(before: StepUsage | undefined, sample: ContainerSample): StepUsage {
-  const peak = Math.max(before?.memoryPeakBytes ?? 0, sample.memoryPeakBytes ?? sample.memoryBytes)
+  const peak = Math.max(before?.memoryPeakBytes ?? 0, sample.memoryPeakBytes ?? sample.workingSetBytes)
   return {
     memoryPeakBytes: peak,
     ...defined({ memoryLimitBytes: sample.memoryLimitBytes }),

@@ -4,9 +4,11 @@ import { ignoring } from './containers.ts'
 import type { DockerHttp } from './http.ts'
 
 export interface ContainerSample {
-  /** Memory in use without and with reclaimable cache, and the peak (cgroup v1 only). Bytes. */
-  readonly memoryBytes: number
-  readonly memoryWithCacheBytes: number
+  /** Memory in use, with the cache of files. */
+  readonly memoryUsageBytes: number
+  /** The same without the cache that the kernel can drop. */
+  readonly workingSetBytes: number
+  /** Only with cgroup v1. */
   readonly memoryPeakBytes: number | undefined
   /** The limit of the container, or in cgroup v1 also of its parents. */
   readonly memoryLimitBytes: number | undefined
@@ -62,8 +64,8 @@ function toSample({
   const above = memory.stats?.['hierarchical_memory_limit'] ?? NO_LIMIT
   const limit = Math.min(memory.limit === undefined || memory.limit === 0 ? NO_LIMIT : memory.limit, above)
   return {
-    memoryBytes: Math.max(0, memory.usage - cache),
-    memoryWithCacheBytes: memory.usage,
+    memoryUsageBytes: memory.usage,
+    workingSetBytes: Math.max(0, memory.usage - cache),
     memoryPeakBytes: memory.max_usage,
     memoryLimitBytes: limit < NO_LIMIT ? limit : undefined,
     cpuMs: Math.round(cpu.cpu_usage.total_usage / 1e6),

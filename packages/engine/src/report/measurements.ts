@@ -199,7 +199,7 @@ function usage(samples: readonly (readonly [Attributes, StepSample])[]): Measure
     samples.map(([attributes, sample]) => ({ attributes, value: read(sample) }))
   const [cpu, memory, workingSet] = [
     pick(({ cpuMs }) => cpuMs / 1000),
-    pick(({ memoryBytes }) => memoryBytes),
+    pick(({ memoryUsageBytes }) => memoryUsageBytes),
     pick(({ workingSetBytes }) => workingSetBytes),
   ]
   const of = 'the containers of a step'
