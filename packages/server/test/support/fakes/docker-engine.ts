@@ -23,10 +23,11 @@ export interface DockerEngineOptions {
 
 /** Claims the next start task and runs it. Disposing stops the engine and removes what the build left. */
 export async function startDockerEngine(
-  { agent, server }: HttpScene,
+  { admin, agent, server }: HttpScene,
   { toolsImage, serverUrl = server.url, metrics }: DockerEngineOptions,
 ): Promise<DockerEngine> {
   const task = await claimStart(agent)
+  const { pipelineId } = await admin.builds.get(task.buildId)
   const folder = await mkdtemp(join(tmpdir(), 'windlass-debug-'))
   const engine = startEngine({
     serverUrl,
@@ -44,7 +45,8 @@ export async function startDockerEngine(
     buildId: task.buildId,
     async [Symbol.asyncDispose]() {
       await engine.stop()
-      await removeBuilds([task.buildId])
+      // The volume of a pipeline stays for its next build.
+      await removeBuilds([task.buildId, ...(pipelineId === undefined ? [] : [pipelineId])])
       await rm(folder, { recursive: true, force: true })
     },
   }
