@@ -16,6 +16,9 @@ const API_PORT = 8080
 const ROOT_PATH = '/argo-cd'
 /** Account whose token an app-proxy has, with the rights that its documentation names. */
 const ACCOUNT = 'windlass'
+/** Account of Kubernetes. */
+const ACCOUNT_OF_PODS = 'argocd'
+const LABELS = { 'app.kubernetes.io/part-of': 'argocd' }
 const POLICY = [
   `p, ${ACCOUNT}, applications, get, */*, allow`,
   `p, ${ACCOUNT}, applications, delete/*, */*, allow`,
@@ -24,6 +27,12 @@ const POLICY = [
   `p, ${ACCOUNT}, logs, get, */*, allow`,
   `p, ${ACCOUNT}, clusters, get, *, allow`,
 ].join('\n')
+
+const SETTINGS = {
+  [`accounts.${ACCOUNT}`]: 'apiKey',
+  // For tests that take rights away.
+  'resource.respectRBAC': 'normal',
+}
 
 /** Where an Argo CD is. Data, so that it can be handed to other processes. */
 export interface ArgoCdPlace {
@@ -47,12 +56,32 @@ export interface ArgoCdOptions {
   readonly rollouts: string
 }
 
+/** Rights of the controller of Argo CD in its namespace if it is installed from `namespace-install.yaml`. */
+export const CONTROLLER_RIGHTS = [
+  { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list', 'watch'] },
+  {
+    apiGroups: ['argoproj.io'],
+    resources: ['applications', 'applicationsets', 'appprojects'],
+    verbs: ['create', 'get', 'list', 'watch', 'update', 'patch', 'delete'],
+  },
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'list'] },
+  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list', 'watch'] },
+]
+/** What the API server of Argo CD writes besides: its key, and the password of its administrator. */
+const SERVER_RIGHTS = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+  {
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: ['argocd-secret', 'argocd-initial-admin-secret'],
+    verbs: ['update', 'patch'],
+  },
+]
+
 /** Starts an Argo CD. It compares applications only when they change or are refreshed. */
 export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Promise<ArgoCd> {
   const { namespace, targets, runtimes } = options
-  const [folder, images] = await Promise.all([compiledArgoCd(), ensureImages('argocd')])
-  const image = images['ARGOCD_IMAGE'] ?? ''
-  await cluster.load(image)
+  const [folder, image] = await Promise.all([compiledArgoCd(), loadImage(cluster)])
   await using opening = new AsyncDisposableStack()
   const files = DEFINED.flatMap((name) => ['--filename', `${folder}/crds/${name}-crd.yaml`])
   // As the documentation of Argo CD says: the definitions are too large for the annotation of a client-side apply.
@@ -78,12 +107,8 @@ export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Pro
       for (const name of await cluster.names({ kind: 'Application', namespace: place }))
         await cluster.kube.patch({ kind: 'Application', namespace: place, name }, { metadata: { finalizers: null } })
   })
-  await cluster.apply(...objects({ ...options, account }), pod(options, image))
-  try {
-    await cluster.kubectl('--namespace', namespace, 'wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=180s')
-  } catch (error) {
-    throw new Error(`Argo CD does not start:\n${await argoLogs(cluster, namespace)}`, { cause: error })
-  }
+  await cluster.apply(...rightsIn(options, account), ...settingsIn(namespace, SETTINGS), ownCluster(options), pod(options, image))
+  await untilReady(cluster, namespace)
   const found = await cluster.kube.find({ kind: 'Pod', namespace, name: POD })
   // Kubernetes writes it.
   const status = found?.['status'] as { podIP?: string } | undefined
@@ -111,6 +136,53 @@ export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Pro
   }
   const opened = opening.move()
   return { namespace, url, token, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/**
+ * Starts an Argo CD whose rights end at its namespace, as `namespace-install.yaml` installs it, beside another one, whose definitions it uses. Its settings lack what a hosted runtime needs. The namespace
+ * is created, and deleted at the end.
+ */
+export async function startArgoCdOfNamespace(cluster: Cluster, namespace: string): Promise<AsyncDisposable> {
+  const image = await loadImage(cluster)
+  await using opening = new AsyncDisposableStack()
+  await addNamespace(cluster, namespace)
+  opening.defer(async () => void (await cluster.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--wait=false')))
+  opening.defer(async () => {
+    for (const name of await cluster.names({ kind: 'Application', namespace }))
+      await cluster.kube.patch({ kind: 'Application', namespace, name }, { metadata: { finalizers: null } })
+  })
+  const rbac = 'rbac.authorization.k8s.io'
+  const metadata = { name: ACCOUNT_OF_PODS, namespace, labels: LABELS }
+  await cluster.apply(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: [...CONTROLLER_RIGHTS, ...SERVER_RIGHTS] },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: metadata.name },
+      subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace }],
+    },
+    ...settingsIn(namespace, {}),
+    pod({ namespace, runtimes: [] }, image),
+  )
+  await untilReady(cluster, namespace)
+  const opened = opening.move()
+  return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function loadImage(cluster: Cluster): Promise<string> {
+  const { ARGOCD_IMAGE: image = '' } = await ensureImages('argocd')
+  await cluster.load(image)
+  return image
+}
+
+async function untilReady(cluster: Cluster, namespace: string): Promise<void> {
+  try {
+    await cluster.kubectl('--namespace', namespace, 'wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=180s')
+  } catch (error) {
+    throw new Error(`Argo CD does not start:\n${await argoLogs(cluster, namespace)}`, { cause: error })
+  }
 }
 
 /** Returns the last lines that the parts of an Argo CD have logged, for the message of a failure. */
@@ -152,19 +224,12 @@ async function post(url: string, body: object, token?: string): Promise<string> 
   return String((JSON.parse(text) as { token: string }).token)
 }
 
-function objects({ namespace, targets, account }: ArgoCdOptions & { readonly account: string }): object[] {
-  const labels = { 'app.kubernetes.io/part-of': 'argocd' }
+/** Returns the account of its pods, with rights in its namespaces and for the applications of all namespaces. */
+function rightsIn({ namespace, targets }: ArgoCdOptions, account: string): object[] {
   const rbac = 'rbac.authorization.k8s.io'
-  const subjects = [{ kind: 'ServiceAccount', name: 'argocd', namespace }]
-  const metadata = (name: string, more: object = {}): object => ({ name, namespace, labels: { ...labels, ...more } })
-  const configMap = (name: string, data: object): object => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: metadata(name),
-    data,
-  })
+  const subjects = [{ kind: 'ServiceAccount', name: ACCOUNT_OF_PODS, namespace }]
   return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata('argocd') },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCOUNT_OF_PODS, namespace, labels: LABELS } },
     // Its rights end at its namespaces, as those of an Argo CD that shares its cluster with others.
     ...[namespace, ...targets].map((place) => ({
       apiVersion: `${rbac}/v1`,
@@ -190,12 +255,20 @@ function objects({ namespace, targets, account }: ArgoCdOptions & { readonly acc
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: account },
       subjects,
     },
-    configMap('argocd-cm', {
-      [`accounts.${ACCOUNT}`]: 'apiKey',
-      'timeout.reconciliation': '0s',
-      // For tests that take rights away.
-      'resource.respectRBAC': 'normal',
-    }),
+  ]
+}
+
+/** Returns its configuration, and the Service of its API server. */
+function settingsIn(namespace: string, settings: Readonly<Record<string, string>>): object[] {
+  const metadata = (name: string, more: object = {}): object => ({ name, namespace, labels: { ...LABELS, ...more } })
+  const configMap = (name: string, data: object): object => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadata(name),
+    data,
+  })
+  return [
+    configMap('argocd-cm', { 'timeout.reconciliation': '0s', ...settings }),
     configMap('argocd-rbac-cm', { 'policy.csv': POLICY }),
     // As installations have it, for those who look for the options of the API server.
     configMap('argocd-cmd-params-cm', { 'server.insecure': 'true', 'server.rootpath': ROOT_PATH }),
@@ -203,24 +276,32 @@ function objects({ namespace, targets, account }: ArgoCdOptions & { readonly acc
       apiVersion: 'v1',
       kind: 'Service',
       metadata: metadata('argocd-server', { 'app.kubernetes.io/component': 'server' }),
-      spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: API_PORT }] },
+      spec: { selector: LABELS, ports: [{ name: 'http', port: 80, targetPort: API_PORT }] },
     },
     { apiVersion: 'v1', kind: 'Secret', metadata: metadata('argocd-secret') },
-    {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: metadata('in-cluster', { 'argocd.argoproj.io/secret-type': 'cluster' }),
-      stringData: {
-        name: 'in-cluster',
-        server: 'https://kubernetes.default.svc',
-        config: '{}',
-        namespaces: [namespace, ...targets].join(','),
-      },
-    },
   ]
 }
 
-function pod({ namespace, runtimes, rollouts }: ArgoCdOptions, image: string): object {
+/** Returns the Secret that limits it to its namespaces in its own cluster. */
+function ownCluster({ namespace, targets }: ArgoCdOptions): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'in-cluster', namespace, labels: { ...LABELS, 'argocd.argoproj.io/secret-type': 'cluster' } },
+    stringData: {
+      name: 'in-cluster',
+      server: 'https://kubernetes.default.svc',
+      config: '{}',
+      namespaces: [namespace, ...targets].join(','),
+    },
+  }
+}
+
+/** `rollouts`: namespace of the controller of rollouts; without one there is none. */
+function pod(
+  { namespace, runtimes, rollouts }: Pick<ArgoCdOptions, 'namespace' | 'runtimes'> & { readonly rollouts?: string },
+  image: string,
+): object {
   const common = ['--loglevel', 'warn']
   const cache = ['--redis', '127.0.0.1:6379']
   const repositories = ['--repo-server', '127.0.0.1:8081']
@@ -240,12 +321,29 @@ function pod({ namespace, runtimes, rollouts }: ArgoCdOptions, image: string): o
     volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
     ...(health !== undefined && { readinessProbe: { httpGet: health, periodSeconds: 1, timeoutSeconds: 5 } }),
   })
+  const rolloutsIn = (place: string): object =>
+    container(
+      'rollouts',
+      [
+        'argo-rollouts',
+        ...common,
+        '--namespaced',
+        '--namespace',
+        place,
+        '--leader-elect=false',
+        '--metricsPort',
+        '8090',
+        '--healthzPort',
+        '8091',
+      ],
+      { path: '/healthz', port: 8091 },
+    )
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: POD, namespace, labels: { 'app.kubernetes.io/part-of': 'argocd' } },
+    metadata: { name: POD, namespace, labels: LABELS },
     spec: {
-      serviceAccountName: 'argocd',
+      serviceAccountName: ACCOUNT_OF_PODS,
       terminationGracePeriodSeconds: 0,
       volumes: [{ name: 'tmp', emptyDir: {} }],
       containers: [
@@ -283,22 +381,7 @@ function pod({ namespace, runtimes, rollouts }: ArgoCdOptions, image: string): o
           ],
           { path: '/healthz', port: API_PORT },
         ),
-        container(
-          'rollouts',
-          [
-            'argo-rollouts',
-            ...common,
-            '--namespaced',
-            '--namespace',
-            rollouts,
-            '--leader-elect=false',
-            '--metricsPort',
-            '8090',
-            '--healthzPort',
-            '8091',
-          ],
-          { path: '/healthz', port: 8091 },
-        ),
+        ...(rollouts === undefined ? [] : [rolloutsIn(rollouts)]),
       ],
     },
   }

@@ -154,6 +154,7 @@ export const GROUPS: readonly Group[] = [
       'postgres',
       'programs',
       'registry',
+      'system',
     ],
     setup: ['e2e/runner/gitops/shared-argocd.ts'],
     // It has the definition of applications, of which reporters there have another one.

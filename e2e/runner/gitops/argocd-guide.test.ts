@@ -2,18 +2,14 @@
  * The tour of docs/guides/gitops.md, typed as the page has it: chart and runtime in the cluster, a real forge, the shared Argo CD. Only names of the page are replaced by those of
  * this run, and the installation of Argo CD from the internet by the one that runs.
  */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { kubernetesPrograms } from '../../support/cluster.ts'
-import { joinGitea, type GiteaUser } from '../../support/gitea.ts'
+import { joinGitea } from '../../support/gitea.ts'
 import { ensureImages } from '../../support/images.ts'
 import { runProgram } from '../../support/process.ts'
-import { WINDLASS } from '../../support/programs.ts'
 import { clearRuntime } from './runtime-process.ts'
 import { readBlocks, type PageBlock } from './guide-page.ts'
-import { addressValues, openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
+import { openTypist, type Typist } from './page-typist.ts'
+import { openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
 
 const PAGE = 'guides/gitops.md'
 const TITLE = 'From a bare cluster to a promotion'
@@ -25,24 +21,17 @@ const ADDRESS = serviceAddress(2)
 const argo = inject('argoCd')
 const forge = joinGitea(inject('gitea'))
 let scene: GitopsScene
-let acme: GiteaUser
-let folder = ''
+let typist: Typist
 
 beforeAll(async () => {
   const { PAUSE_IMAGE = '' } = await ensureImages('pause')
   scene = await openGitopsScene()
   for (const tag of TAGS) await runProgram('docker', ['tag', PAUSE_IMAGE, `${LOCAL}:${tag}`])
   await scene.cluster.load(...TAGS.map((tag) => `${LOCAL}:${tag}`))
-  acme = await forge.addUser('acme')
+  const acme = await forge.addUser('acme')
   for (const name of ['gitops', 'apps'])
     await acme.api('POST', '/user/repos', { name, private: true, default_branch: 'main', auto_init: true })
-  folder = await mkdtemp(join(tmpdir(), 'windlass-guide-'))
-  await mkdir(join(folder, 'bin'))
-  await mkdir(join(folder, 'home'))
-  const values = await scene.helm.values(addressValues(scene, ADDRESS))
-  await writeFile(join(folder, 'bin/windlass'), commandOf(values))
-  await chmod(join(folder, 'bin/windlass'), 0o755)
-  await writeFile(join(folder, 'home/git-token'), acme.token)
+  typist = await openTypist({ scene, address: ADDRESS, local, reader: acme })
 })
 afterAll(async () => {
   if (scene === undefined) return
@@ -51,24 +40,9 @@ afterAll(async () => {
   await clearRuntime(scene.cluster, argo.namespace)
   await kubectl('--namespace', argo.namespace, 'delete', 'secret', 'forge', '--ignore-not-found')
   await runProgram('docker', ['rmi', ...TAGS.map((tag) => `${LOCAL}:${tag}`)])
-  await rm(folder, { recursive: true, force: true })
+  await typist?.[Symbol.asyncDispose]()
   await scene[Symbol.asyncDispose]()
 })
-
-/** Returns the command `windlass` of this run: the cluster has no DNS, and this machine none for the domain of the tunnels. */
-function commandOf(values: string): string {
-  // The pod is ready before the node leads its address to it.
-  const answers = `until (: </dev/tcp/${ADDRESS}/3017) 2>/dev/null; do sleep 0.1; done`
-  return `#!/bin/bash
-case "$1 $2" in
-  'gitops install')
-    ${WINDLASS} "$@" --values ${values} || exit
-    exec timeout 60 bash -c '${answers}' ;;
-  'gitops integration' | 'gitops config' | 'gitops git-source' | 'gitops app') set -- "$@" --runtime-url http://${ADDRESS}:3017 ;;
-esac
-exec ${WINDLASS} "$@"
-`
-}
 
 /** Replaces the names of the page. */
 const local = (text: string): string =>
@@ -78,34 +52,6 @@ const local = (text: string): string =>
     .replaceAll(IMAGE, LOCAL)
     .replaceAll('acme-staging', argo.staging)
     .replaceAll('acme-production', argo.production)
-
-/** Types the commands of a block in the folder in which the block before it has ended. Returns what they print. */
-async function type(text: string): Promise<string> {
-  const script = `set -euo pipefail
-cd "$(cat "$STATE" 2>/dev/null || echo "$HOME")"
-${local(text)}
-pwd >"$STATE"`
-  const author = { GIT_AUTHOR_NAME: 'Ann', GIT_COMMITTER_NAME: 'Ann', EMAIL: 'ann@example.com' }
-  const env = {
-    ...scene.environment,
-    ...author,
-    ...acme.gitEnv,
-    HOME: join(folder, 'home'),
-    STATE: join(folder, 'state'),
-    PATH: `${join(folder, 'bin')}:${await kubernetesPrograms()}:${process.env['PATH'] ?? ''}`,
-  }
-  const command = runProgram('bash', ['-c', script], { env })
-  return command.catch((error: unknown) => {
-    throw new Error(`The page says:\n${text}`, { cause: error })
-  })
-}
-
-/** Writes a file of the page into the clone of `acme/apps`. */
-async function write(path: string, text: string): Promise<void> {
-  const at = join(folder, 'home/apps', path)
-  await mkdir(dirname(at), { recursive: true })
-  await writeFile(at, local(text))
-}
 
 const imageIn = (namespace: string): Promise<string> => {
   const image = 'jsonpath={.spec.template.spec.containers[0].image}'
@@ -125,12 +71,12 @@ test('the tour of the page leads from an empty cluster to an application, a comm
   expect(first?.text).toMatch(/^kubectl create namespace argocd\nkubectl apply .*\/install\.yaml\n$/)
   const printed: string[] = []
   const follow = async ({ path, text }: PageBlock): Promise<void> => {
-    if (path !== undefined) return write(path, text)
+    if (path !== undefined) return typist.write(path, text)
     if (text.startsWith('windlass gitops promote')) {
-      await reported('shop-staging', await type('git rev-parse HEAD'))
+      await reported('shop-staging', await typist.type('git rev-parse HEAD'))
       expect([await imageIn(argo.staging), await imageIn(argo.production)]).toEqual([`${LOCAL}:v1.11.0`, `${LOCAL}:v1.10.4`])
     }
-    printed.push(await type(text))
+    printed.push(await typist.type(text))
     return undefined
   }
   for (const block of others) await follow(block)

@@ -15,7 +15,7 @@ export interface PageBlock {
 /** Returns the blocks of the section with this title and of those below it. Throws if there is none. */
 export async function readBlocks(page: string, title: string): Promise<PageBlock[]> {
   const text = await readFile(join(docs, page), 'utf8')
-  const [, section] = new RegExp(`^## ${title}\\n([\\s\\S]*?)(?=^## )`, 'm').exec(text) ?? []
+  const [, section] = new RegExp(`^## ${title}\\n([\\s\\S]*?)(?=^## |(?![\\s\\S]))`, 'm').exec(text) ?? []
   if (section === undefined) throw new Error(`${page} has no section "${title}"`)
   let heading = ''
   const parts = section.matchAll(/^### (.*)$|(?:^`([^`\n]+)`:\n\n)?^```\w*\n([\s\S]*?)^```$/gm)

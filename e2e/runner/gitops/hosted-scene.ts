@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml'
 import { windlass } from '../../../packages/cli/test/windlass.ts'
 import { removeOpenProject } from '../../../packages/cli/src/gitops/hosted.ts'
 import { openHttpScene, type HttpScene } from '../../../packages/server/test/support/http-scene.ts'
+import { CONTROLLER_RIGHTS } from '../../support/argocd.ts'
 import { addNamespace, type Cluster } from '../../support/cluster.ts'
 import { openHelm, type Rendered } from '../../support/helm.ts'
 import { startRuntime } from './runtime-process.ts'
@@ -43,19 +44,7 @@ export async function setFence({ kube, apply, kubectl }: Cluster, namespace: str
   }
 }
 
-/** What the controller of Argo CD may in its namespace if it is installed from `namespace-install.yaml`. */
-const RULES = [
-  { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list', 'watch'] },
-  {
-    apiGroups: ['argoproj.io'],
-    resources: ['applications', 'applicationsets', 'appprojects'],
-    verbs: ['create', 'get', 'list', 'watch', 'update', 'patch', 'delete'],
-  },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'list'] },
-  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list', 'watch'] },
-]
-
-/** Limits Argo CD to its namespace and to these rights there, until the end. It reads its cluster anew for both. */
+/** Limits Argo CD to its namespace and to the rights of its controller there, until the end. It reads its cluster anew for both. */
 export async function limitArgoCd({ apply, kubectl }: Cluster, { namespace }: SharedArgoCd): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   const rbac = 'rbac.authorization.k8s.io'
@@ -78,7 +67,7 @@ export async function limitArgoCd({ apply, kubectl }: Cluster, { namespace }: Sh
     await kubectl('--namespace', namespace, 'delete', 'role,rolebinding', limited)
     await setNamespaces(before)
   })
-  const role = { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: { name: limited, namespace }, rules: RULES }
+  const role = { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: { name: limited, namespace }, rules: CONTROLLER_RIGHTS }
   await apply(role, binding(limited, 'Role', limited))
   await kubectl('--namespace', namespace, 'delete', 'rolebinding', all)
   await setNamespaces(Buffer.from(namespace).toString('base64'))

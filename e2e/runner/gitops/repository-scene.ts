@@ -100,7 +100,7 @@ export async function openRepositoryScene(): Promise<RepositoryScene> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-repository-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const kubeconfig = join(folder, 'kubeconfig')
-  await writeFile(kubeconfig, await managerOf(second))
+  await writeFile(kubeconfig, await managerOf(second, 'Staging/EU'))
   const helm = /HELM=(\S+)/.exec(await runProgram(join(root, 'scripts/helm/build'), []))?.[1] ?? ''
   const opened = opening.move()
 
@@ -177,7 +177,7 @@ const configMaps: RepositoryScene['configMaps'] = async (kube, namespace, ...amo
 }
 
 /** Returns the Secret with which Argo CD reads the repositories of a forge. */
-function repositoryLogin(namespace: string, url: string, { name, token }: GiteaUser): object {
+export function repositoryLogin(namespace: string, url: string, { name, token }: GiteaUser): object {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -192,8 +192,8 @@ async function putAt(url: string, token: string, body: object): Promise<void> {
   if (!answer.ok) throw new Error(`PUT ${url}: ${answer.status} ${await answer.text()}`)
 }
 
-/** Creates the account of Argo CD in a cluster, with the rights of an administrator. Returns a kubeconfig with its token. */
-async function managerOf({ kube, access }: ApiServer): Promise<string> {
+/** Creates the account of Argo CD in a cluster, with the rights of an administrator. Returns a kubeconfig with its token and this context. */
+export async function managerOf({ kube, access }: ApiServer, context: string): Promise<string> {
   const account = { kind: 'ServiceAccount', namespace: 'kube-system', name: 'argocd-manager' } as const
   const { kind, ...metadata } = account
   await kube.create({ apiVersion: 'v1', kind, metadata })
@@ -207,7 +207,7 @@ async function managerOf({ kube, access }: ApiServer): Promise<string> {
   const { token } = await kube.issueToken(account, 86_400)
   const authority = Buffer.from(access.ca ?? '').toString('base64')
   return JSON.stringify({
-    contexts: [{ name: 'Staging/EU', context: { cluster: 'eu', user: 'manager' } }],
+    contexts: [{ name: context, context: { cluster: 'eu', user: 'manager' } }],
     clusters: [{ name: 'eu', cluster: { server: access.server, 'certificate-authority-data': authority } }],
     users: [{ name: 'manager', user: { token } }],
   })
