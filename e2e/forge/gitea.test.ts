@@ -238,7 +238,7 @@ test('the commit of an image and its pull request are read from the forge, and s
     `${forge.url}/ann/app.git`,
   ]
   const read = (branch: string) =>
-    sandbox.call(['gitops', 'images', 'git-info', `registry.test/app@${digest}`, ...place, '--git-branch', branch], {
+    sandbox.call(['gitops', 'image', 'git-info', `registry.test/app@${digest}`, ...place, '--git-branch', branch], {
       env: { WINDLASS_URL: up.url, WINDLASS_API_KEY: up.adminKey },
     })
   expect(await read('nowhere')).toMatchObject({ code: 3, stderr: expect.stringContaining('"nowhere"') })

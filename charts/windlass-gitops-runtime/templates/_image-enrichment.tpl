@@ -6,7 +6,7 @@
     {{- include "gitops.containerFields" (dict "root" .root "image" .image) | nindent 4 }}
     command: [node, dist/windlass.js]
     args:
-      {{- range concat (list "gitops" "images" .name) .args }}
+      {{- range concat (list "gitops" "image" .name) .args }}
       - {{ . | quote }}
       {{- end }}
       - --server-url={{ .root.Values.global.codefresh.url | trimSuffix "/" }}

@@ -253,7 +253,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   await at.ann.api('POST', '/user/repos', { name: 'site', private: true, default_branch: 'main', auto_init: true })
   await at.ann.api('PUT', '/repos/ann/site/collaborators/ben', { permission: 'write' })
   const site = `--repo ${at.url}/ann/site.git`
-  const line = `gitops pipelines create prod site-test ${site} --branch main --event push --event pull-request --image node:24 --script make`
+  const line = `gitops pipeline create prod site-test ${site} --branch main --event push --event pull-request --image node:24 --script make`
   const before = await commits()
   const dry = await at.windlass(`${line} --dry-run`)
   expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('They would be files of the branch main') })
@@ -273,7 +273,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
     stdout: 'delivery-pipeline/site-test unchanged\n',
     stderr: `Webhook there already: ${url}\n`,
   })
-  expect((await at.windlass('gitops pipelines list prod', at.keys.vic)).stdout.replaceAll(/ {2,}/g, '  ')).toBe(
+  expect((await at.windlass('gitops pipeline list prod', at.keys.vic)).stdout.replaceAll(/ {2,}/g, '  ')).toBe(
     [
       'NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE',
       ...['pull-request', 'push'].map(
@@ -329,7 +329,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
   expect(replaced).not.toEqual(kept)
 
   // Who may not manage webhooks at the forge commits all the same, and is told.
-  const other = await at.windlass(`gitops pipelines create prod by-ben ${site} --workflow-template build`, at.keys.ben)
+  const other = await at.windlass(`gitops pipeline create prod by-ben ${site} --workflow-template build`, at.keys.ben)
   expect(other).toMatchObject({ code: 0, stdout: 'delivery-pipeline/by-ben created\n' })
   expect(other.stderr).toContain(`The webhook for ${source.url}/webhooks/${NAMESPACE}/by-ben was not created: `)
   for (const [words, code, why, key] of [
@@ -344,7 +344,7 @@ test('a delivery pipeline is one commit of its user, with a webhook whose calls 
     [`x --repo https://far.example.com/a/b.git --workflow-template build`, 3, 'no Git integration', at.keys.ada],
     [`x ${site} --workflow-template build`, 4, 'change-gitops', at.keys.vic],
   ] as const)
-    expect([words, await at.windlass(`gitops pipelines create prod ${words}`, key)]).toEqual([
+    expect([words, await at.windlass(`gitops pipeline create prod ${words}`, key)]).toEqual([
       words,
       expect.objectContaining({ code, stderr: expect.stringContaining(why) }),
     ])

@@ -475,7 +475,7 @@ test('an application is created by a commit, applied by Argo CD, changed by anot
   const { cluster, http, namespace, proxyUrl } = scene
   await http.admin.gitopsRuntimes.createToken('prod', { installation: { namespace, ingressUrl: proxyUrl } })
   const repo = `${git.forge.url}/ann/shop.git`
-  const pipeline = await git.run(`pipelines create on-push --repo ${repo} --branch main --workflow-template build`)
+  const pipeline = await git.run(`pipeline create on-push --repo ${repo} --branch main --workflow-template build`)
   expect([pipeline.code, fixed(pipeline.text)]).toEqual([
     0,
     `delivery-pipeline/on-push created
@@ -489,7 +489,7 @@ Webhook created: ${fixed(proxyUrl)}/webhooks/ARGOCD/on-push
   await expect
     .poll(applied, { timeout: 60_000, interval: 200 })
     .toBe('eventsource.argoproj.io/on-push\nsensor.argoproj.io/on-push')
-  const list = await git.run('pipelines list')
+  const list = await git.run('pipeline list')
   expect(fixed(list.text)).toMatchInlineSnapshot(`
     "NAME  SENSOR  EVENTS  TEMPLATE  GIT SOURCE  FILE
     on-push-push  on-push  on-push/git  build  apps  on-push.sensor.yaml

@@ -18,7 +18,7 @@ test('an image is read in its registry, reported once, and shown with its commit
   await using registry = await startRegistry({ auth: LOGIN })
   const folder = await mkdtemp(join(tmpdir(), 'windlass-images-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const run = (...words: readonly string[]) => windlass(scene, ['gitops', 'images', ...words])
+  const run = (...words: readonly string[]) => windlass(scene, ['gitops', 'image', ...words])
   const authorization = basicAuth(LOGIN.user, LOGIN.password)
   const labels = { 'org.opencontainers.image.source': 'https://git.test/acme/shop', 'org.opencontainers.image.revision': COMMIT }
   const one = await pushImage(registry, { name: 'acme/shop', tag: 'v1', labels, authorization })

@@ -7,7 +7,7 @@ import { windlass } from '../windlass.ts'
 test('tokens of GitOps runtimes are created, listed and deleted, and their tunnels and their status are shown (O006)', async () => {
   await using scene = await openHttpScene({ tunnels: { domain: 'tunnels.test', port: 0 } })
   expect(await windlass(scene, ['get', 'tunnels'])).toMatchObject({ code: 0, text: expect.stringContaining('No') })
-  const created = await windlass(scene, ['gitops', 'tokens', 'create', 'prod'])
+  const created = await windlass(scene, ['gitops', 'token', 'create', 'prod'])
   expect(created.code).toBe(0)
   const [token = '', ...notes] = created.text.trim().split('\n')
   expect(token).toMatch(/^[0-9a-f]{24}\.[\w-]{43}$/)
@@ -17,7 +17,7 @@ test('tokens of GitOps runtimes are created, listed and deleted, and their tunne
   expect(table.text).toMatch(/^RUNTIME +STATUS +SEEN +VERSION +URL +AGE\nprod +offline +https:/)
   expect((await windlass(scene, ['get', 'tunnels', 'prod', '-o', 'yaml'])).text).toContain('status: offline\n')
   const id = token.split('.')[0] ?? ''
-  expect((await windlass(scene, ['gitops', 'tokens', 'list', 'prod'])).text).toContain(id)
+  expect((await windlass(scene, ['gitops', 'token', 'list', 'prod'])).text).toContain(id)
   await statusCalls(scene.nobody.withToken(token)).status({
     version: '1.2.3',
     checks: {
@@ -56,8 +56,8 @@ test('tokens of GitOps runtimes are created, listed and deleted, and their tunne
   `)
   expect((await windlass(scene, ['gitops', 'status', 'prod', '-o', 'yaml'])).text).toContain('state: not-found\n')
   expect((await windlass(scene, ['gitops', 'status', 'none'])).code).toBe(3)
-  expect(await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).toEqual({ code: 0, text: `token/${id} deleted\n` })
-  expect((await windlass(scene, ['gitops', 'tokens', 'delete', 'prod', id])).code).toBe(3)
+  expect(await windlass(scene, ['gitops', 'token', 'delete', 'prod', id])).toEqual({ code: 0, text: `token/${id} deleted\n` })
+  expect((await windlass(scene, ['gitops', 'token', 'delete', 'prod', id])).code).toBe(3)
   expect((await windlass(scene, ['gitops', 'disconnect', 'prod'])).text).toBe('tunnel/prod disconnected\n')
   expect(await windlass(scene, ['delete', 'tunnels', 'prod'])).toMatchObject({
     code: 2,
@@ -65,7 +65,7 @@ test('tokens of GitOps runtimes are created, listed and deleted, and their tunne
   })
   expect((await windlass(scene, ['gitops', 'delete', 'prod'])).text).toBe('gitops-runtime/prod deleted\n')
   expect((await windlass(scene, ['get', 'tunnels', 'prod'])).code).toBe(3)
-  expect((await windlass(scene, ['gitops', 'tokens', 'create', 'Not Valid'])).code).toBe(2)
+  expect((await windlass(scene, ['gitops', 'token', 'create', 'Not Valid'])).code).toBe(2)
 })
 
 test('tunnel run names each setting that is missing or wrong', async () => {

@@ -16,7 +16,7 @@ export function readToken(file: string): string {
   if (text === '' || /\s/.test(text))
     throw fault('config-invalid', {
       message: `The file ${file} does not have one token.`,
-      hint: 'Create a token with `windlass gitops tokens create RUNTIME`, and write only it to the file.',
+      hint: 'Create a token with `windlass gitops token create RUNTIME`, and write only it to the file.',
     })
   return text
 }

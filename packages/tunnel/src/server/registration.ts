@@ -203,7 +203,7 @@ function readHello({ headers }: IncomingMessage, address: string): Hello {
     })
   const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   if (token === undefined)
-    throw fault('unauthenticated', { hint: 'Give the client a token of `windlass gitops tokens create RUNTIME`.' })
+    throw fault('unauthenticated', { hint: 'Give the client a token of `windlass gitops token create RUNTIME`.' })
   const runtime = textOf(headers[HELLO.runtime])
   const clientId = textOf(headers[HELLO.client])
   const clientVersion = textOf(headers[HELLO.version])

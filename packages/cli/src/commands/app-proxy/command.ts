@@ -13,7 +13,7 @@ export const appProxyCommands = [
       accountId: text('--account-id <id>', 'Id of the account of the runtime (default: $WINDLASS_APP_PROXY_ACCOUNT_ID)'),
       tokenFile: text(
         '--token-file <file>',
-        'File with a token of `gitops tokens create` (default: $WINDLASS_APP_PROXY_TOKEN_PATH)',
+        'File with a token of `gitops token create` (default: $WINDLASS_APP_PROXY_TOKEN_PATH)',
       ),
       kubeconfig: text(
         '--kubeconfig <file>',

@@ -23,7 +23,7 @@ const git = {
 }
 
 export const gitopsImageCommands = [
-  command('gitops images list', {
+  command('gitops image list', {
     summary: 'List reports of images with their commits and issues, newest first',
     options: {
       image: text('--image <image>', 'Only of this image; a tag or a digest limits it further'),
@@ -31,17 +31,17 @@ export const gitopsImageCommands = [
       limit: integer('--limit <count>', 'Number of reports, at most 100 (default: 50)'),
       output,
     },
-    examples: ['windlass gitops images list', 'windlass gitops images list --image registry.example.com/acme/shop:v1'],
+    examples: ['windlass gitops image list', 'windlass gitops image list --image registry.example.com/acme/shop:v1'],
     run: async (invocation) => (await import('./list.ts')).listReports(invocation),
   }),
-  command('gitops images get', {
+  command('gitops image get', {
     summary: 'Show the newest report of an image',
     arguments: [{ name: '<image>', summary: 'Image with its registry, and a tag or a digest; or the id of a report' }],
     options: { output },
-    examples: ['windlass gitops images get registry.example.com/acme/shop:v1'],
+    examples: ['windlass gitops image get registry.example.com/acme/shop:v1'],
     run: async (invocation) => (await import('./list.ts')).getReport(invocation),
   }),
-  command('gitops images report', {
+  command('gitops image report', {
     summary: 'Read an image in its registry, and report it to the server',
     about:
       'Reports what the registry says: digest, tag, size, platforms, and the repository and commit of the labels of OCI. Builds of this server report what they push by themselves. ' +
@@ -54,12 +54,12 @@ export const gitopsImageCommands = [
       referenceFile: text('--reference-file <file>', 'Write NAME@DIGEST to this file, for the commands that follow'),
     },
     examples: [
-      'windlass gitops images report registry.example.com/acme/shop:v1 --registry-config ~/.docker/config.json',
-      'windlass gitops images report registry.example.com/acme/shop:v1 --git-repo acme/shop --git-branch main --workflow "shop #12"',
+      'windlass gitops image report registry.example.com/acme/shop:v1 --registry-config ~/.docker/config.json',
+      'windlass gitops image report registry.example.com/acme/shop:v1 --git-repo acme/shop --git-branch main --workflow "shop #12"',
     ],
     run: async (invocation) => (await import('./report.ts')).reportImage(invocation),
   }),
-  command('gitops images git-info', {
+  command('gitops image git-info', {
     summary: 'Read the commit of an image and its pull request in a forge, and report them',
     about:
       'The forge is that of the options, or of a folder with the files provider, url and token, such as a mounted Secret. Without a forge only the options are reported.',
@@ -76,11 +76,11 @@ export const gitopsImageCommands = [
       ),
     },
     examples: [
-      'windlass gitops images git-info registry.example.com/acme/shop:v1 --provider github --url https://github.com --git-repo acme/shop --git-branch main',
+      'windlass gitops image git-info registry.example.com/acme/shop:v1 --provider github --url https://github.com --git-repo acme/shop --git-branch main',
     ],
     run: async (invocation) => (await import('./report.ts')).reportGit(invocation),
   }),
-  command('gitops images jira-info', {
+  command('gitops image jira-info', {
     summary: 'Read the issues that a text names in Jira, and report them for an image',
     about:
       'Jira is that of a folder with the files url, username and token, such as a mounted Secret. Without it only the keys of the issues are reported.',
@@ -95,7 +95,7 @@ export const gitopsImageCommands = [
       ),
     },
     examples: [
-      'windlass gitops images jira-info registry.example.com/acme/shop:v1 --message "SHOP-12: mend the cart" --integration /etc/jira',
+      'windlass gitops image jira-info registry.example.com/acme/shop:v1 --message "SHOP-12: mend the cart" --integration /etc/jira',
     ],
     run: async (invocation) => (await import('./report.ts')).reportIssues(invocation),
   }),

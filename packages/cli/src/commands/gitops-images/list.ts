@@ -1,4 +1,4 @@
-/** `gitops images list` and `gitops images get`. */
+/** `gitops image list` and `gitops image get`. */
 import { isId, systemClock } from '@windlass/kit'
 import { fault } from '@windlass/kit/faults'
 import { formatBytes } from '@windlass/plan'
@@ -22,7 +22,7 @@ interface ListOptions extends Shown {
   readonly limit: number | undefined
 }
 
-/** Runs `gitops images list`. */
+/** Runs `gitops image list`. */
 export async function listReports({ options, out, settings }: Invocation<ListOptions>): Promise<void> {
   const { image, commit, limit } = options
   const { client } = openSession(settings)
@@ -49,7 +49,7 @@ export async function listReports({ options, out, settings }: Invocation<ListOpt
   return undefined
 }
 
-/** Runs `gitops images get IMAGE`. */
+/** Runs `gitops image get IMAGE`. */
 export async function getReport({ args, options, out, settings }: Invocation<Shown>): Promise<void> {
   const [name = ''] = args
   const { client } = openSession(settings)
@@ -59,7 +59,7 @@ export async function getReport({ args, options, out, settings }: Invocation<Sho
   if (report === undefined)
     throw fault('not-found', {
       message: `Nothing was reported of the image "${name}".`,
-      hint: 'List what was reported with `windlass gitops images list`, or report it with `windlass gitops images report IMAGE`.',
+      hint: 'List what was reported with `windlass gitops image list`, or report it with `windlass gitops image report IMAGE`.',
     })
   if (options.output !== undefined) return printValue(out, report, options.output)
   for (const line of describe(report)) out.line(line)

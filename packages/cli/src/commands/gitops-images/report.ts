@@ -1,4 +1,4 @@
-/** `gitops images report`, `git-info` and `jira-info`: each reads something and reports it. Empty options count as absent, because workflows pass parameters so. */
+/** `gitops image report`, `git-info` and `jira-info`: each reads something and reports it. Empty options count as absent, because workflows pass parameters so. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BROWSED_FORGES } from '@windlass/forges'
@@ -56,7 +56,7 @@ const LOGINS = 'config.json'
 /** Labels of OCI. */
 const LABELS = { repo: 'org.opencontainers.image.source', commit: 'org.opencontainers.image.revision' }
 
-/** Runs `gitops images report IMAGE`. */
+/** Runs `gitops image report IMAGE`. */
 export async function reportImage(
   invocation: Invocation<
     ReportOptions & GitOptions & { readonly issue: readonly string[]; readonly referenceFile: string | undefined }
@@ -84,7 +84,7 @@ export async function reportImage(
   if (file !== undefined) writeFileSync(file, `${place.reference.name}@${digest}\n`)
 }
 
-/** Runs `gitops images git-info IMAGE`. */
+/** Runs `gitops image git-info IMAGE`. */
 export async function reportGit(
   invocation: Invocation<
     ReportOptions &
@@ -110,7 +110,7 @@ export async function reportGit(
   await place.report({ digest: await place.digest(), git: { ...gitOf(options), ...read } })
 }
 
-/** Runs `gitops images jira-info IMAGE`. */
+/** Runs `gitops image jira-info IMAGE`. */
 export async function reportIssues(
   invocation: Invocation<
     ReportOptions & {

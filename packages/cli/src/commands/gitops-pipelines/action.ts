@@ -1,4 +1,4 @@
-/** `gitops pipelines create` and `list`. */
+/** `gitops pipeline create` and `list`. */
 import { fault } from '@windlass/kit/faults'
 import { DELIVERY_EVENTS, type DeliveryEvent, type DeliveryPipelineChange } from '@windlass/protocol'
 import type { Invocation } from '../../command.ts'
@@ -28,7 +28,7 @@ interface CreateOptions extends Common {
   readonly dryRun: boolean
 }
 
-/** Runs `gitops pipelines create RUNTIME NAME`. */
+/** Runs `gitops pipeline create RUNTIME NAME`. */
 export async function createPipeline({ args, options, out, settings }: Invocation<CreateOptions>): Promise<void> {
   const [runtime = '', name = ''] = args
   const { repo, branch, workflowTemplate, serviceAccount, gitSource, noWebhook, message, dryRun, output } = options
@@ -97,7 +97,7 @@ function printCreated(out: Printer, { name, commit, gitSource, isRefreshed, webh
   else out.note(`Webhook ${state === 'created' ? 'created' : 'there already'}: ${url}`)
 }
 
-/** Runs `gitops pipelines list RUNTIME`. */
+/** Runs `gitops pipeline list RUNTIME`. */
 export async function listPipelines({ args, options, out, settings }: Invocation<Common>): Promise<void> {
   const { calls } = await openRuntime(settings, { runtime: args[0] ?? '', url: options.runtimeUrl })
   const { items, unread } = await calls.deliveryPipelines()

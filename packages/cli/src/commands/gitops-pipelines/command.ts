@@ -8,7 +8,7 @@ const common = {
 }
 
 export const gitopsPipelineCommands = [
-  command('gitops pipelines create', {
+  command('gitops pipeline create', {
     summary: 'Create a delivery pipeline: commit its event source, sensor and workflow template to a Git source',
     about:
       'The runtime commits the files in your name, with your Git token, and Argo CD applies them. Then it creates the webhook of the repository, for which your token needs the right to manage webhooks. ' +
@@ -36,16 +36,16 @@ export const gitopsPipelineCommands = [
       ...common,
     },
     examples: [
-      "windlass gitops pipelines create prod shop-test --repo https://git.example.com/acme/shop.git --branch main --image node:24 --script 'npm test'",
-      'windlass gitops pipelines create prod shop-build --repo https://git.example.com/acme/shop.git --workflow-template build',
+      "windlass gitops pipeline create prod shop-test --repo https://git.example.com/acme/shop.git --branch main --image node:24 --script 'npm test'",
+      'windlass gitops pipeline create prod shop-build --repo https://git.example.com/acme/shop.git --workflow-template build',
     ],
     run: async (invocation) => (await import('./action.ts')).createPipeline(invocation),
   }),
-  command('gitops pipelines list', {
+  command('gitops pipeline list', {
     summary: 'List the delivery pipelines of a GitOps runtime: the triggers of the sensors in its Git sources',
     arguments: runtime,
     options: common,
-    examples: ['windlass gitops pipelines list prod'],
+    examples: ['windlass gitops pipeline list prod'],
     run: async (invocation) => (await import('./action.ts')).listPipelines(invocation),
   }),
 ]

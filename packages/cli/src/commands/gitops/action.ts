@@ -5,7 +5,7 @@ import { printValue } from '../../format/output.ts'
 import { formatAge } from '../../format/time.ts'
 import { openSession } from '../../session/session.ts'
 
-/** Runs `gitops tokens create RUNTIME`. Prints only the token on standard output, for scripts. */
+/** Runs `gitops token create RUNTIME`. Prints only the token on standard output, for scripts. */
 export async function createToken({ args, options, out, settings }: Invocation<{ output: 'json' | undefined }>): Promise<void> {
   const created = await openSession(settings).client.gitopsRuntimes.createToken(args[0] ?? '')
   if (options.output === 'json') return out.line(JSON.stringify(created, null, 2))
@@ -17,7 +17,7 @@ export async function createToken({ args, options, out, settings }: Invocation<{
   return out.line(token)
 }
 
-/** Runs `gitops tokens list RUNTIME`. */
+/** Runs `gitops token list RUNTIME`. */
 export async function listTokens({
   args,
   options,
@@ -34,7 +34,7 @@ export async function listTokens({
   return undefined
 }
 
-/** Runs `gitops tokens delete RUNTIME TOKEN`. */
+/** Runs `gitops token delete RUNTIME TOKEN`. */
 export async function deleteToken({ args, out, settings }: Invocation<object>): Promise<void> {
   const [runtime = '', token = ''] = args
   await openSession(settings).client.gitopsRuntimes.deleteToken(runtime, token)

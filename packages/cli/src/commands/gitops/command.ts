@@ -4,28 +4,28 @@ import { command, integer, oneOf, text } from '../../command.ts'
 const runtime = [{ name: '<runtime>', summary: 'Name of the GitOps runtime' }]
 
 export const gitopsCommands = [
-  command('gitops tokens create', {
+  command('gitops token create', {
     summary: 'Create a token for the tunnel client, the app-proxy and the reporter of a GitOps runtime',
     about:
       'The first token of a name creates the runtime. The token is shown once. It allows to connect, to report applications, and to ask for the rights of callers together with their own token. To replace one, create a second, give it ' +
       'to the client, which uses it without a restart, and delete the first.',
     arguments: runtime,
     options: { output: oneOf('-o, --output <format>', 'Output format', ['json']) },
-    examples: ['windlass gitops tokens create prod > token'],
+    examples: ['windlass gitops token create prod > token'],
     run: async (invocation) => (await import('./action.ts')).createToken(invocation),
   }),
-  command('gitops tokens list', {
+  command('gitops token list', {
     summary: 'List the tokens of a GitOps runtime',
     arguments: runtime,
     options: { output: oneOf('-o, --output <format>', 'Output format (default: a table)', ['json', 'yaml']) },
-    examples: ['windlass gitops tokens list prod'],
+    examples: ['windlass gitops token list prod'],
     run: async (invocation) => (await import('./action.ts')).listTokens(invocation),
   }),
-  command('gitops tokens delete', {
+  command('gitops token delete', {
     summary: 'Delete a token of a GitOps runtime, and end a connection that uses it',
     arguments: [...runtime, { name: '<token>', summary: 'Id of the token' }],
     options: {},
-    examples: ['windlass gitops tokens delete prod 65f0c1d2a3b4c5d6e7f80912'],
+    examples: ['windlass gitops token delete prod 65f0c1d2a3b4c5d6e7f80912'],
     run: async (invocation) => (await import('./action.ts')).deleteToken(invocation),
   }),
   command('gitops status', {
@@ -62,7 +62,7 @@ export const gitopsCommands = [
       serverUrl: text('--server-url <url>', 'Base URL of the server (default: $WINDLASS_REPORTER_SERVER_URL)'),
       tokenFile: text(
         '--token-file <file>',
-        'File with a token of `gitops tokens create` (default: $WINDLASS_REPORTER_TOKEN_PATH)',
+        'File with a token of `gitops token create` (default: $WINDLASS_REPORTER_TOKEN_PATH)',
       ),
       namespaces: text(
         '--namespaces <names>',

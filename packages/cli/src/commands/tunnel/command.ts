@@ -4,7 +4,7 @@ import { command, integer, oneOf, text } from '../../command.ts'
 const clientOptions = {
   serverUrl: text('--server-url <url>', 'Base URL of the server of the tunnel (default: $WINDLASS_TUNNEL_SERVER_URL)'),
   runtime: text('--runtime <name>', 'Name of the GitOps runtime (default: $WINDLASS_TUNNEL_RUNTIME)'),
-  tokenFile: text('--token-file <file>', 'File with a token of `gitops tokens create` (default: $WINDLASS_TUNNEL_TOKEN_PATH)'),
+  tokenFile: text('--token-file <file>', 'File with a token of `gitops token create` (default: $WINDLASS_TUNNEL_TOKEN_PATH)'),
   caFile: text('--ca-file <file>', "PEM file of the server's certificate authority (default: $WINDLASS_TUNNEL_CA_PATH)"),
 }
 
