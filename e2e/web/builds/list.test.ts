@@ -129,6 +129,38 @@ test('at the top and left alone, the list takes in new builds by itself (W022)',
   await page.locator(`[data-build="${ofFile.id}"]`).getByText('release.yml', { exact: true }).waitFor()
 })
 
+test('a build that arrives during the first reading of the list is in it (W022)', async () => {
+  await using own = await openWebScene()
+  const { server } = own
+  const first = await passBuild(server)
+  await server.admin.settings.put({ pauseBuilds: true })
+  await using opened = await own.open()
+  const { page } = opened
+  const [read, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isFirst = true
+  await page.route(
+    ({ pathname }) => pathname === ROUTES.builds.list.path,
+    async (route) => {
+      if (!isFirst) return route.continue()
+      isFirst = false
+      const response = await route.fetch()
+      read.resolve()
+      await held.promise
+      return route.fulfill({ response })
+    },
+  )
+  await page.goto('/builds')
+  await live(page)
+  await read.promise
+  const build = await server.submit()
+  await expect.poll(() => page.getByRole('group', { name: 'State' }).textContent()).toContain('Waiting1')
+  // The counts are read again a second after the last change. The list has asked for its new builds by then.
+  await page.waitForResponse((answer) => new URL(answer.url()).pathname === ROUTES.builds.counts.path)
+  held.resolve()
+  await page.locator(`[data-build="${first.id}"]`).waitFor()
+  await page.locator(`[data-build="${build.id}"]`).waitFor()
+})
+
 test('a bulk action on 200 mixed builds tells each that could not be done and why, with the keyboard alone (W020)', async () => {
   await using own = await openWebScene()
   const { server } = own

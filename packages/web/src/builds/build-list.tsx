@@ -44,12 +44,17 @@ export function BuildList({ filter, onChange, onHold }: BuildListProps): ReactEl
   const frame = useRef<HTMLDivElement>(null)
   const [isHeld, setIsHeld] = useState(false)
   const builds = useMemo(() => (list.data?.pages ?? []).flatMap(({ items }) => items), [list.data])
+  async function refresh(): Promise<void> {
+    // A first reading goes on, and can have begun before the builds were there.
+    if (list.data === undefined) await list.refetch()
+    await list.refetch()
+  }
   const fresh = useFreshBuilds({
     builds,
     filter,
     hasOlder: list.hasNextPage,
     isHeld: () => isHeld || scrollY > TOP_PX,
-    refresh: () => list.refetch(),
+    refresh,
   })
   const { selected, toggle, selectNothing } = useSelection(builds)
   const { index, move, onFocus } = useListCursor(

@@ -52,8 +52,7 @@ function flush(): void {
     // The plan of a build that waited for its document is there once it starts.
     const isOther = before !== undefined && statuses.get(build.id) !== build.status
     if (isOther) statuses.set(build.id, build.status)
-    for (const part of isOther ? ['related', 'usage', 'plan'] : [])
-      void queryClient.invalidateQueries({ queryKey: ['build', build.id, part] })
+    for (const part of isOther ? ['related', 'usage', 'plan'] : []) readAgain({ queryKey: ['build', build.id, part] })
   }
   refreshSums()
 }
@@ -66,8 +65,8 @@ let sumsAt = -Infinity
 
 function readSums(): void {
   sumsAt = performance.now()
-  void queryClient.invalidateQueries({ queryKey: ['builds', 'counts'] })
-  void queryClient.invalidateQueries({ queryKey: ['builds', 'queue'] })
+  readAgain({ queryKey: ['builds', 'counts'] })
+  readAgain({ queryKey: ['builds', 'queue'] })
 }
 
 /** Reads counts and the queue again: soon after the first change, once a second while changes arrive, and once the server has read the last one. */
