@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listAll } from '@windlass/client'
 import type { Application } from '@windlass/protocol'
+import { startCluster } from '../../../e2e/support/cluster.ts'
 import { eventually } from '../../../e2e/support/eventually.ts'
 import { startService } from '../../../e2e/support/process.ts'
 import { WINDLASS } from '../../../e2e/support/programs.ts'
@@ -22,6 +23,15 @@ export const gitopsReporter: Line = { name: 'gitops-reporter', measure }
 
 async function measure(): Promise<Row[]> {
   await requireCluster()
+  try {
+    return await measureReporter()
+  } finally {
+    // The scene has removed its objects.
+    await stopServingReportedKinds(await startCluster())
+  }
+}
+
+async function measureReporter(): Promise<Row[]> {
   await using scene = await openReporterScene(`bench-reporter-${process.pid}`)
   const names = Array.from({ length: APPLICATIONS }, (_, n) => `app-${n}`)
   await eachOf(names, (name) => scene.create(name, { status: statusOf('Healthy') }))
@@ -59,8 +69,6 @@ async function measure(): Promise<Row[]> {
     ]
   } finally {
     await service.stop()
-    await scene.cluster.clear({ kind: 'Application', namespace: scene.namespace })
-    await stopServingReportedKinds(scene.cluster)
   }
 }
 
