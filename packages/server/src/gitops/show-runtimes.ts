@@ -4,7 +4,7 @@ import { RuntimeError, RuntimeInstallation, type GitopsRuntime, type Tunnel } fr
 import { z } from 'zod'
 import type { App } from '../app.ts'
 import { noteSubject } from '../audit/call.ts'
-import { listLastReports, listTargetClusters } from '../store/runtimes/applications.ts'
+import { listReportTimes, listTargetClusters } from '../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimes, updateGitopsRuntime } from '../store/runtimes/gitops.ts'
 import type { GitopsRuntimeRow } from '../store/schema/schema.ts'
 import { listShownTunnels, showTunnel } from './registry.ts'
@@ -47,7 +47,7 @@ async function openView(
   tunnels: readonly Tunnel[],
   runtimeId?: string,
 ): Promise<(row: GitopsRuntimeRow) => GitopsRuntime> {
-  const reports = await listLastReports(store.query, accountId)
+  const reports = await listReportTimes(store.query, accountId)
   const clusters = Map.groupBy(await listTargetClusters(store.query, accountId, runtimeId), (one) => one.runtimeId)
   const tunnelOf = new Map(tunnels.map((tunnel) => [tunnel.id, tunnel]))
   return ({ id, name, installation: text, errors, created_by: createdBy, created_at: createdAt }) => {
@@ -64,7 +64,7 @@ async function openView(
       ...defined({
         url: installation.ingressUrl ?? tunnel?.url,
         tunnel: tunnel?.connectedAt === undefined ? undefined : tunnel.status,
-        reportedAt: reports.get(id),
+        reportedAt: reports.get(id)?.seenAt,
       }),
     }
   }

@@ -8,7 +8,7 @@ import {
   findApplication,
   findListed,
   listApplications,
-  listLastReports,
+  listReportTimes,
   SORT_COLUMNS,
   sumApplications,
   type ListedApplication,
@@ -133,11 +133,11 @@ async function openView(app: App): Promise<(row: ListedApplication) => Applicati
   const { query } = app.store
   const now = app.clock.now()
   const runtimes = await listGitopsRuntimeNames(query, app.accountId)
-  const reports = await listLastReports(query, app.accountId)
+  const reports = await listReportTimes(query, app.accountId)
   return (row) => {
     const { longSyncMinutes, why, ...facts } = ApplicationFacts.parse(JSON.parse(row.facts))
     const runtime = runtimes.get(row.runtime_id) ?? ''
-    const heardAt = reports.get(row.runtime_id) ?? row.reported_at
+    const heardAt = reports.get(row.runtime_id)?.seenAt ?? row.reported_at
     const silentSince = now - heardAt > REPORTER_SILENT_MS ? heardAt : undefined
     const sentences = [
       silentSince === undefined

@@ -15,7 +15,7 @@ import {
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { CursorText, readCursor, writeCursor } from '../../store/cursor.ts'
-import { listFullStates, listLastReports } from '../../store/runtimes/applications.ts'
+import { listReportTimes } from '../../store/runtimes/applications.ts'
 import { findGitopsRuntime, listGitopsRuntimeNames } from '../../store/runtimes/gitops.ts'
 import {
   findObject,
@@ -141,14 +141,13 @@ interface View {
 async function openView({ store, accountId, clock }: App): Promise<View> {
   const now = clock.now()
   const runtimes = await listGitopsRuntimeNames(store.query, accountId)
-  const reports = await listLastReports(store.query, accountId)
-  const fullStates = await listFullStates(store.query, accountId)
+  const reports = await listReportTimes(store.query, accountId)
   return {
     runtimeOf: ({ runtime_id: id }) => runtimes.get(id) ?? '',
     silentSinceOf(row) {
-      const heardAt = reports.get(row.runtime_id) ?? row.reported_at
+      const { seenAt: heardAt = row.reported_at, fullAt = 0 } = reports.get(row.runtime_id) ?? {}
       // The reporter does not read the kind any more.
-      const isUnnamed = row.listed_at > 0 && (fullStates.get(row.runtime_id) ?? 0) - row.listed_at > REPORTER_SILENT_MS
+      const isUnnamed = row.listed_at > 0 && fullAt - row.listed_at > REPORTER_SILENT_MS
       const since = isUnnamed ? row.listed_at : heardAt
       return row.ended_at === null && now - since > REPORTER_SILENT_MS ? since : undefined
     },

@@ -336,26 +336,26 @@ export async function deleteLeftReporters(tx: Tx, runtimeId: string, shards: num
   await tx.query.deleteFrom('gitops_reporter').where('runtime_id', '=', runtimeId).where('shard', '>=', shards).execute()
 }
 
-/** Returns by runtime when its reporter that is silent for longest was last heard. */
-export async function listLastReports(query: Query, accountId: string): Promise<Map<string, number>> {
-  const rows = await query
-    .selectFrom('gitops_reporter')
-    .select(['runtime_id', (of) => of.fn.min<number | string>('seen_at').as('seen_at')])
-    .where('account_id', '=', accountId)
-    .groupBy('runtime_id')
-    .execute()
-  return new Map(rows.map((row) => [row.runtime_id, Number(row.seen_at)]))
+export interface ReportTimes {
+  /** When the part of the reporter that is silent for longest was last heard. */
+  readonly seenAt: number
+  /** When all parts had sent a full state; 0 if one of them never did. */
+  readonly fullAt: number
 }
 
-/** Returns when all parts of the reporter of each runtime had sent a full state, by its id. A runtime of whose parts one never did is left out. */
-export async function listFullStates(query: Query, accountId: string): Promise<Map<string, number>> {
+/** Returns when the runtimes that have reported did so, by their ids. */
+export async function listReportTimes(query: Query, accountId: string): Promise<Map<string, ReportTimes>> {
   const rows = await query
     .selectFrom('gitops_reporter')
-    .select(['runtime_id', (of) => of.fn.min<number | string>(of.fn.coalesce('full_at', of.val(0))).as('full_at')])
+    .select([
+      'runtime_id',
+      (of) => of.fn.min<number | string>('seen_at').as('seen_at'),
+      (of) => of.fn.min<number | string>(of.fn.coalesce('full_at', of.val(0))).as('full_at'),
+    ])
     .where('account_id', '=', accountId)
     .groupBy('runtime_id')
     .execute()
-  return new Map(rows.filter((row) => Number(row.full_at) > 0).map((row) => [row.runtime_id, Number(row.full_at)]))
+  return new Map(rows.map((row) => [row.runtime_id, { seenAt: Number(row.seen_at), fullAt: Number(row.full_at) }]))
 }
 
 /** Deletes what is stored of applications that are gone since before this time. Returns their number, at most `limit`. */
