@@ -101,11 +101,8 @@ export async function startArgoCd(cluster: Cluster, options: ArgoCdOptions): Pro
     await cluster.kubectl('delete', 'namespace', namespace, ...targets, '--ignore-not-found', '--wait=false')
     await cluster.kubectl('delete', 'clusterrolebinding,clusterrole', account, '--ignore-not-found')
   })
-  // An application that is left would keep its namespace: no controller removes its finalizer anymore.
   opening.defer(async () => {
-    for (const place of [namespace, ...runtimes])
-      for (const name of await cluster.names({ kind: 'Application', namespace: place }))
-        await cluster.kube.patch({ kind: 'Application', namespace: place, name }, { metadata: { finalizers: null } })
+    for (const place of [namespace, ...runtimes]) await releaseApplications(cluster, place)
   })
   await cluster.apply(...rightsIn(options, account), ...settingsIn(namespace, SETTINGS), ownCluster(options), pod(options, image))
   await untilReady(cluster, namespace)
@@ -147,10 +144,7 @@ export async function startArgoCdOfNamespace(cluster: Cluster, namespace: string
   await using opening = new AsyncDisposableStack()
   await addNamespace(cluster, namespace)
   opening.defer(async () => void (await cluster.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--wait=false')))
-  opening.defer(async () => {
-    for (const name of await cluster.names({ kind: 'Application', namespace }))
-      await cluster.kube.patch({ kind: 'Application', namespace, name }, { metadata: { finalizers: null } })
-  })
+  opening.defer(() => releaseApplications(cluster, namespace))
   const rbac = 'rbac.authorization.k8s.io'
   const metadata = { name: ACCOUNT_OF_PODS, namespace, labels: LABELS }
   await cluster.apply(
@@ -169,6 +163,12 @@ export async function startArgoCdOfNamespace(cluster: Cluster, namespace: string
   await untilReady(cluster, namespace)
   const opened = opening.move()
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** An application that is left would keep its namespace: no controller removes its finalizer anymore. */
+async function releaseApplications({ names, kube }: Cluster, namespace: string): Promise<void> {
+  for (const name of await names({ kind: 'Application', namespace }))
+    await kube.patch({ kind: 'Application', namespace, name }, { metadata: { finalizers: null } })
 }
 
 async function loadImage(cluster: Cluster): Promise<string> {

@@ -16,7 +16,7 @@ import { readBlocks } from './guide-page.ts'
 import { openTypist, type Typist } from './page-typist.ts'
 import { configMap } from './repository-objects.ts'
 import { managerOf, PATIENCE, repositoryLogin } from './repository-scene.ts'
-import { openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
+import { askFromPod, openGitopsScene, serviceAddress, type GitopsScene } from './scene.ts'
 
 const PAGE = 'operate/hosted-runtime.md'
 const NAMESPACE = `hosted-${process.pid}`
@@ -57,22 +57,13 @@ const local = (text: string): string =>
     // The server, the forge and both API servers of this run.
     .replaceAll('10.1.0.0/24', `${scene.cluster.host}/32`)
 
-const typeAll = async (title: string): Promise<string> => {
-  let printed = ''
-  for (const { path, text } of await readBlocks(PAGE, title))
-    if (path === undefined) printed += await typist.type(text)
-    else await typist.write(path, text)
-  return printed
-}
-
 const kubectl = (...args: string[]): Promise<string> => scene.cluster.kubectl('--namespace', NAMESPACE, ...args)
 
 /** Returns the status that a pod of the runtime gets from a URL, or the code of its failure. */
 const ask = async (url: string): Promise<string> => {
   const of = ['--selector', 'app.kubernetes.io/name=cap-app-proxy', '--output', 'jsonpath={.items[0].metadata.name}']
   const name = await kubectl('get', 'pods', ...of)
-  const program = `fetch(process.argv[1]).then((answer) => console.log(answer.status), (error) => console.log(error.cause?.code ?? error.message))`
-  return scene.cluster.exec({ namespace: NAMESPACE, name }, 'node', '--eval', program, url)
+  return askFromPod(scene.cluster, { namespace: NAMESPACE, name }, url)
 }
 
 const arrived = async (name: string): Promise<boolean> =>
@@ -80,7 +71,7 @@ const arrived = async (name: string): Promise<boolean> =>
 
 test('a hosted runtime is installed by its page, deploys to the cluster of its account while policies refuse what the page says, and is removed (O079)', async () => {
   const [first, ...others] = await readBlocks(PAGE, 'Install')
-  // Argo CD is there; its settings are those of the manifest.
+  // Argo CD is there, without the setting of the last command.
   const [create, label, apply, ...settings] = (first?.text ?? '').trim().split('\n')
   expect([create, label]).toEqual([
     'kubectl create namespace acme',
@@ -112,7 +103,7 @@ test('a hosted runtime is installed by its page, deploys to the cluster of its a
   }
   await commit('applications/README.md', 'Applications of the account.\n')
   await commit('objects/a.yaml', configMap('from-hosted'))
-  await typeAll('What the account does')
+  for (const { text } of await readBlocks(PAGE, 'What the account does')) await typist.type(text)
   const at = { cluster: scene.cluster, argo: { ...argo, namespace: NAMESPACE } }
   for (const name of ['hosted-isc', 'production', 'apps']) await untilApplication(at, name, isSynced)
   const source = '--repo https://git.example.com/acme/apps.git --path objects'

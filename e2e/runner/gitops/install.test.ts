@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addNamespace } from '../../support/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
 import { enforcePolicies } from '../../support/network-policies.ts'
-import { addressValues, openGitopsScene, serviceAddress, type Finished, type GitopsScene } from './scene.ts'
+import { addressValues, askFromPod, openGitopsScene, serviceAddress, type Finished, type GitopsScene } from './scene.ts'
 
 const NAMESPACE = `gitops-${process.pid}`
 const OTHER = `gitops-${process.pid}-b`
@@ -95,9 +95,7 @@ test('callers reach the app-proxy through the tunnel while policies refuse all c
   await kubectl('wait', '--for=condition=Ready', 'pod/stranger', '--timeout=180s')
   const addressOf = (name: string): Promise<string> =>
     kubectl('get', 'pods', '--selector', `app.kubernetes.io/name=${name}`, '--output', 'jsonpath={.items[0].status.podIP}')
-  const program = `fetch(process.argv[1]).then((answer) => console.log(answer.status), (error) => console.log(error.cause?.code ?? error.message))`
-  const ask = (url: string): Promise<string> =>
-    scene.cluster.exec({ namespace: NAMESPACE, name: 'stranger' }, 'node', '--eval', program, url)
+  const ask = (url: string): Promise<string> => askFromPod(scene.cluster, { namespace: NAMESPACE, name: 'stranger' }, url)
   const client = await addressOf('codefresh-tunnel-client')
   const proxy = await addressOf('cap-app-proxy')
   // The router listens on the loopback interface of its pod.

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { openClient, type ApiClient } from '@windlass/client'
 import { nodeTransport } from '@windlass/kit'
 import { parse } from 'yaml'
-import { type Cluster, startCluster } from '../../support/cluster.ts'
+import { type Cluster, type PodRef, startCluster } from '../../support/cluster.ts'
 import { codeFileOf } from '../../support/first-admin.ts'
 import { type Helm, openHelm } from '../../support/helm.ts'
 import { ensureImages } from '../../support/images.ts'
@@ -137,4 +137,11 @@ export function addressValues({ image, registerUrl, domain }: GitopsScene, addre
 /** Returns an address of the Service network that other test files do not use. */
 export function serviceAddress(number: number): string {
   return `10.96.${20 + (process.pid % 100)}.${1 + ((Math.floor(process.pid / 100) * 2 + number) % 250)}`
+}
+
+const ASK = `fetch(process.argv[1]).then((answer) => console.log(answer.status), (error) => console.log(error.cause?.code ?? error.message))`
+
+/** Returns the status that a pod with Node.js gets from a URL, or the code of its failure. */
+export function askFromPod({ exec }: Pick<Cluster, 'exec'>, pod: PodRef, url: string): Promise<string> {
+  return exec(pod, 'node', '--eval', ASK, url)
 }
