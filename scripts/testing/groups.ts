@@ -79,8 +79,13 @@ export interface Group {
 
 const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'image:tools']
 const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'programs', 'registry']
-/** Tests that freeze or kill parts of the cluster, or take its node away. */
-const DRILLS: readonly string[] = ['e2e/runner/drills/cluster.test.ts', 'e2e/gitlab/chaos/chaos.test.ts']
+/** Random faults for minutes, loops over every call that can fail, and tests that freeze or kill parts of the cluster or take its node away. */
+const DRILLS: readonly string[] = [
+  'e2e/chaos/{broken-systems,kills-of-replicas,network,nth-docker-call,nth-statement,outages,power-cut,retention,upgrade}.test.ts',
+  'e2e/cluster/kills.test.ts',
+  'e2e/gitlab/chaos/chaos.test.ts',
+  'e2e/runner/drills/{agent,cluster,disk-full,node-disk-cleaner}.test.ts',
+]
 /** Tests on Argo CD. It takes the longest to compile, so no other group waits for it. */
 const ARGOCD: readonly string[] = ['e2e/runner/gitops/argocd*.test.ts']
 /** Tests that need an image that is compiled first. */
@@ -123,6 +128,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'cluster',
     include: ['e2e/cluster/**/*.test.ts', 'e2e/conformance/cluster.test.ts', 'packages/{kube,reporter}/test/**/*.test.ts'],
+    exclude: DRILLS,
     parts: [...CLUSTER, 'image:deploy'],
     sharesProcess: true,
     // Pods wait for pods most of the time. Beside the drills of `chaos` there is no room for more.
@@ -165,11 +171,13 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'drills',
     include: DRILLS,
-    parts: [...CLUSTER, 'image:gitlab-helper', 'postgres'],
-    after: ['runner', 'cluster', 'gitlab', 'argocd'],
+    parts: [...CLUSTER, 'docker', 'helm', 'image:gitlab-helper', 'moto', 'postgres', 'system'],
+    after: ['runner', 'cluster', 'gitlab', 'argocd', 'chaos'],
     mostlyWaits: true,
-    // It has the cluster for itself, so a run of all groups would end with minutes in which nothing else runs.
+    // It has the machine for itself, so a run of all groups would end with a quarter of an hour in which nothing else runs.
     isLong: true,
+    // A drill continues until its faults have hit.
+    timeoutMs: 3_600_000,
     isJudgedOnce: true,
   },
   {
@@ -208,6 +216,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'chaos',
     include: ['e2e/chaos/**/*.test.ts'],
+    exclude: DRILLS,
     parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'moto', 'programs', 'system'],
     // On a bare machine it would only delay the compiler.
     beside: 'runner',
