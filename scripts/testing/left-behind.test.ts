@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest'
-import { awaitNothingLeft, leftBehind, newUnnamedImages } from './left-behind.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { awaitNothingLeft, leftBehind, newUnnamedImages, orphans } from './left-behind.ts'
 
 const before = new Set(['container 1 web nginx', 'image debian:12 aa', 'network 5 bridge'])
 
@@ -35,4 +40,14 @@ test.each(['namespace/going', 'container 2 job shell'])('waits for %s to go', as
 test('names a container that stays', async () => {
   const container = new Set([...before, 'container 2 job shell'])
   expect(await awaitNothingLeft(before, () => Promise.resolve(container), [], 0)).toEqual(['container 2 job shell'])
+})
+
+test('names a process that has lost its parent, and no other', async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'left-behind-')))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  await once(spawn('sh', ['-c', 'sleep 300 & echo $! >pid'], { cwd: folder, stdio: 'ignore' }), 'exit')
+  const pid = readFileSync(join(folder, 'pid'), 'utf8').trim()
+  onTestFinished(() => void process.kill(Number(pid), 'SIGKILL'))
+  expect(orphans(folder)).toEqual([`process ${pid} sleep 300`])
+  expect(orphans(join(folder, 'other'))).toEqual([])
 })

@@ -1,8 +1,8 @@
-/** Finds objects of the Docker daemon and the cluster that a test run leaves on this machine. */
+/** Finds objects of the Docker daemon and the cluster, and processes, that a test run leaves on this machine. */
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -25,16 +25,35 @@ const CLUSTER_KINDS = [
   'validatingadmissionpolicies',
   'validatingadmissionpolicybindings',
 ].join(',')
+/** What the scripts start and stop. */
+const DAEMONS: ReadonlySet<string> = new Set([
+  'dockerd',
+  'containerd',
+  'containerd-shim-runc-v2',
+  'etcd',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-proxy',
+  'kube-scheduler',
+  'kubelet',
+])
 /** How long the cluster may take to delete a namespace, and a busy daemon to carry out the last removals. */
 const CLUSTER_PATIENCE_MS = 90_000
 const DAEMON_PATIENCE_MS = 15_000
 
-/** Lists the current objects. Returns none for a daemon or cluster that is not running. */
-export async function lookAround(kubeconfig: string | undefined, kubectl: string): Promise<Set<string>> {
+interface Look {
+  readonly kubeconfig: string | undefined
+  readonly kubectl: string
+  /** Folder of the clone. */
+  readonly root: string
+}
+
+/** Lists the current objects and orphans. Returns none for a daemon or cluster that is not running. */
+export async function lookAround({ kubeconfig, kubectl, root }: Look): Promise<Set<string>> {
   const docker = await Promise.all(DOCKER.map((args) => lines('docker', args)))
   const cluster =
     kubeconfig === undefined ? [] : await lines(kubectl, ['--kubeconfig', kubeconfig, 'get', CLUSTER_KINDS, '--output', 'name'])
-  return new Set([...docker.flat(), ...builders(), ...cluster])
+  return new Set([...docker.flat(), ...builders(), ...orphans(root), ...cluster])
 }
 
 /** Returns the objects that are new in the second list, without the images of `scripts/images`. */
@@ -81,6 +100,25 @@ export async function awaitNothingLeft(
 function builders(): string[] {
   const folder = join(homedir(), '.docker/buildx/instances')
   return existsSync(folder) ? readdirSync(folder).map((name) => `builder ${name}`) : []
+}
+
+/** Lists processes that run in the folder, or below it, and whose parent has ended: nobody ends them. */
+export function orphans(folder: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const cwd = readlinkSync(`/proc/${pid}/cwd`)
+        if (cwd !== folder && !cwd.startsWith(`${folder}/`)) return []
+        const [, parent = ''] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+        if (parent !== '1' || DAEMONS.has(basename(command[0] ?? ''))) return []
+        return [`process ${pid} ${command.join(' ').trim()}`]
+      } catch {
+        // It has ended, or belongs to another user.
+        return []
+      }
+    })
 }
 
 async function lines(command: string, args: readonly string[]): Promise<string[]> {

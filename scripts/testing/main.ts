@@ -166,7 +166,8 @@ async function main(args: readonly string[]): Promise<void> {
   const parts = groups.flatMap((group) => group.parts)
   // Objects that an earlier run left on a stopped daemon do not count for this run.
   if (!hadDocker && parts.includes('docker') && answers('dockerd', '--version')) answers('scripts/docker', 'up')
-  const look = (): Promise<Set<string>> => lookAround(hadCluster?.kubeconfig, hadCluster?.kubectl ?? 'kubectl')
+  const look = (): Promise<Set<string>> =>
+    lookAround({ kubeconfig: hadCluster?.kubeconfig, kubectl: hadCluster?.kubectl ?? 'kubectl', root })
   const before = await look()
 
   const leave = (): void => {

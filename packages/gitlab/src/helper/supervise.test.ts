@@ -1,5 +1,5 @@
 /** A job in the helper and a shell, as in its pod: two processes that share a folder. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,15 +20,25 @@ interface Scene {
   work(): string
 }
 
+/** Ends the loop and what its stages have left. In a pod, the loop is the first process of its container and adopts them; here they lose their parent. */
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // All have ended.
+  }
+}
+
 function openScene(): Scene {
   const folder = mkdtempSync(join(tmpdir(), 'windlass-supervise-'))
   const exchange = join(folder, 'exchange')
   mkdirSync(exchange)
   const [program = '', ...args] = loopCommand(exchange)
-  const loop = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env['PATH'] } })
+  const stdio: StdioOptions = ['ignore', 'ignore', 'inherit']
+  const loop = spawn(program, args, { stdio, env: { PATH: process.env['PATH'] }, detached: true })
   execFileSync('mkfifo', [join(exchange, FILES.commands)])
   onTestFinished(() => {
-    loop.kill('SIGKILL')
+    endGroup(loop)
     rmSync(folder, { recursive: true, force: true })
   })
   const logFile = join(exchange, FILES.log)
