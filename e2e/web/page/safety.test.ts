@@ -1,12 +1,10 @@
-/** Texts of others stay text on every screen, and the screens can be used by everybody. */
-import type { Build, ReportedGitlabJob } from '@windlass/protocol'
+/** Texts of others stay text on every screen. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Browser } from 'playwright-core'
-import { argoApplication, event, openReporter } from '../../../packages/server/test/support/fakes/application-reporter.ts'
-import { openGitlabManager, reportedJob } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
+import { openGitlabManager } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
-import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage, sharedChromium } from '../support/chromium.ts'
+import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, reportApplications, TABS } from '../support/foreign-texts.ts'
 import { seedInbox, type Inbox } from '../support/inbox-seeds.ts'
 import { OUTPUT_PAYLOADS, PAYLOADS, TERMINAL_PAYLOADS } from '../support/payloads.ts'
 import { DOCUMENT, failBuild, runBuild } from '../support/seeds.ts'
@@ -35,48 +33,7 @@ function hostileDocument(): string {
   return `version: '1.0'\nstages: [${JSON.stringify(PAYLOADS[0])}]\nsteps:\n${steps.join('')}`
 }
 
-/** Reports applications whose texts are hostile. */
-async function reportHostileApplications(server: HttpScene): Promise<void> {
-  const { token } = await server.admin.gitopsRuntimes.createToken('prod')
-  const report = openReporter(server, token)
-  const applications = PAYLOADS.slice(0, 40).map((text, index) =>
-    argoApplication(`hostile-${index}`, {
-      project: text.slice(0, 60),
-      health: 'Degraded',
-      spec: { source: { repoURL: text, path: text, targetRevision: text } },
-      status: {
-        conditions: [{ type: text.slice(0, 60), message: text }],
-        operationState: { phase: 'Failed', message: text, operation: { initiatedBy: { username: text } } },
-        resources: [{ version: 'v1', kind: text, namespace: text, name: text, health: { status: 'Degraded', message: text } }],
-        summary: { images: [text] },
-      },
-    }),
-  )
-  await report({ data: applications.map((application) => event(application, Date.now())) })
-}
-
-/** A job of GitLab with the text in each of its fields. */
-function hostileJob(text: string, number: number): ReportedGitlabJob {
-  const short = text.slice(0, 60)
-  const names = {
-    name: short,
-    project: short,
-    stage: short,
-    ref: short,
-    runner: short,
-    reason: short,
-    pod: short,
-    namespace: short,
-  }
-  return reportedJob(number, { ...names, message: text.slice(0, 1_000) })
-}
-
 const HOSTILE_VARIABLES = PAYLOADS.slice(0, 40).map((value, index) => ({ key: `H${index}`, value, encrypted: false }))
-
-const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/history?version=1', '/-/settings', '/-/run']
-/** Tabs on which a running build has what an ended one lacks. */
-const TABS_OF_RUNNING = ['', '/graph', '/debug']
-const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 
 test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, variables and output are text on every screen (W092)`, async () => {
   const names = PAYLOADS.map((_, index) => [`P${index}`, PAYLOADS[index] ?? ''] as const)
@@ -122,8 +79,8 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) },
   })
   const gitlab = await openGitlabManager(scene)
-  await gitlab.report(PAYLOADS.slice(0, 100).map((text, index) => hostileJob(text, index + 1)))
-  await reportHostileApplications(scene)
+  await gitlab.report(PAYLOADS.slice(0, 100).map((text, index) => foreignJob(text, index + 1)))
+  await reportApplications(scene, PAYLOADS.slice(0, 40))
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   await page.goto('/nothing-here')
@@ -189,56 +146,3 @@ async function putHostileVersions({ admin }: HttpScene): Promise<void> {
   const document = `steps: {}\n${PAYLOADS.map((text) => `# ${text.replaceAll(/[\r\n\0]/g, ' ').slice(0, 2000)}`).join('\n')}`
   await admin.pipelines.put(name, { name, document }, { query: { message: PAYLOADS[0]?.slice(0, 1000) } })
 }
-
-const FLEET_SCREENS = [
-  '/runtimes',
-  ...['', '/-/disks', '/-/pods', '/-/spec', '/-/spec?edit=true', '/-/history'].map((tab) => `/runtimes/local${tab}`),
-  '/agents/agent',
-  '/gitlab-jobs',
-  '/delivery/apps',
-  '/delivery/products',
-  ...['', '/diff', '/history'].map((part) => `/delivery/apps/prod/argocd/hostile-0${part}`),
-  '/system',
-]
-const OTHER_SCREENS = [
-  '/pipelines',
-  '/pipelines/-/new',
-  ...PIPELINE_TABS.map((tab) => `/pipelines/demo/safety${tab}`),
-  '/approvals',
-  '/runtimes?connect=true',
-  ...FLEET_SCREENS,
-]
-
-test('no screen has a serious breach of accessibility or scrolls sideways, light and dark, 1280 px and 360 px (W088, W090)', async () => {
-  await scene.admin.pipelines.put('demo/safety', {
-    name: 'demo/safety',
-    document: DOCUMENT,
-    variables: [{ key: 'TOKEN', value: 'x', encrypted: true }],
-  })
-  await failBuild(scene, { pipeline: 'demo/safety', document: undefined })
-  const build = await failBuild(scene)
-  const held = await holdBuild(scene)
-  // Colors change at once, without a transition.
-  await using opened = await openPage(
-    browser,
-    { url: scene.server.url, key: scene.adminToken },
-    { bypassCSP: true, reducedMotion: 'reduce' },
-  )
-  const { page } = opened
-  const tabsOf = ({ id }: Build, tabs: readonly string[]): string[] => tabs.map((tab) => `/builds/${id}${tab}`)
-  const wrong: object[] = []
-  await page.goto('/nothing-here')
-  await page.evaluate(AXE)
-  for (const path of [
-    '/builds',
-    ...tabsOf(build, TABS),
-    ...tabsOf(held.build, TABS_OF_RUNNING),
-    ...OTHER_SCREENS,
-    ...inbox.paths,
-    '/nothing-here',
-  ]) {
-    await show(page, path)
-    wrong.push(...(await auditLooks(page, path)))
-  }
-  expect(wrong).toEqual([])
-})

@@ -1,0 +1,63 @@
+/** The screens can be used by everybody, in every look. */
+import type { Build } from '@windlass/protocol'
+import { expect, test } from 'vitest'
+import { openGitlabManager } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
+import { auditLooks, AXE } from '../support/audit.ts'
+import { openPage, sharedChromium } from '../support/chromium.ts'
+import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, reportApplications, TABS, TABS_OF_RUNNING } from '../support/foreign-texts.ts'
+import { seedInbox } from '../support/inbox-seeds.ts'
+import { DOCUMENT, failBuild } from '../support/seeds.ts'
+import { holdBuild } from '../support/terminal-scene.ts'
+import { show } from '../support/waits.ts'
+import { openServer } from '../support/web-scene.ts'
+
+/** A few rows of each kind, some wider than any window: each element of a page costs the audit time, and a hundred equal rows have the same breaches. */
+const TEXTS: readonly string[] = ['Fix the tax', 'a'.repeat(400), '"><b>bold</b>', '\u202Egpj.exe']
+
+const OTHER_SCREENS = [
+  '/pipelines',
+  '/pipelines/-/new',
+  ...PIPELINE_TABS.map((tab) => `/pipelines/demo/access${tab}`),
+  '/approvals',
+  '/runtimes?connect=true',
+  ...FLEET_SCREENS,
+]
+
+test('no screen has a serious breach of accessibility or scrolls sideways, light and dark, 1280 px and 360 px (W088, W090)', async () => {
+  await using scene = await openServer()
+  const inbox = await seedInbox(scene, TEXTS)
+  await (await openGitlabManager(scene)).report(TEXTS.map((text, index) => foreignJob(text, index + 1)))
+  await reportApplications(scene, TEXTS)
+  await scene.admin.views.create({ name: 'Own', filter: { branch: TEXTS.map((text) => text.slice(0, 300)) } })
+  await scene.admin.pipelines.put('demo/access', {
+    name: 'demo/access',
+    document: DOCUMENT,
+    variables: [{ key: 'TOKEN', value: 'x', encrypted: true }],
+  })
+  await failBuild(scene, { pipeline: 'demo/access', document: undefined })
+  const build = await failBuild(scene)
+  const held = await holdBuild(scene)
+  // Colors change at once, without a transition.
+  await using opened = await openPage(
+    await sharedChromium(),
+    { url: scene.server.url, key: scene.adminToken },
+    { bypassCSP: true, reducedMotion: 'reduce' },
+  )
+  const { page } = opened
+  const tabsOf = ({ id }: Build, tabs: readonly string[]): string[] => tabs.map((tab) => `/builds/${id}${tab}`)
+  const wrong: object[] = []
+  await page.goto('/nothing-here')
+  await page.evaluate(AXE)
+  for (const path of [
+    '/builds',
+    ...tabsOf(build, TABS),
+    ...tabsOf(held.build, TABS_OF_RUNNING),
+    ...OTHER_SCREENS,
+    ...inbox.paths,
+    '/nothing-here',
+  ]) {
+    await show(page, path)
+    wrong.push(...(await auditLooks(page, path)))
+  }
+  expect(wrong).toEqual([])
+})
