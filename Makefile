@@ -24,7 +24,7 @@ check: ## the quick part: format, lint, types, imports, unit tests
 bench: ## figures beside their floors
 	@scripts/bench
 
-chaos: ## the long failure drills, also on the cluster
+chaos: ## what takes longer: failure drills, also on the cluster, and the files of a release
 	@scripts/chaos
 
 gen: ## the reference pages and schemas, from the code

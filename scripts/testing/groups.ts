@@ -86,6 +86,8 @@ const DRILLS: readonly string[] = [
   'e2e/gitlab/chaos/chaos.test.ts',
   'e2e/runner/drills/{agent,cluster,disk-full,node-disk-cleaner}.test.ts',
 ]
+/** Tests of disks, cleaners and agents, which share nothing with those of installers and charts. */
+const DISKS: readonly string[] = ['e2e/runner/{agent,cleaners,drills,monitor,volumes,warm}/**/*.test.ts']
 /** Tests on Argo CD. It takes the longest to compile, so no other group waits for it. */
 const ARGOCD: readonly string[] = ['e2e/runner/gitops/argocd*.test.ts']
 /** Tests that need an image that is compiled first. */
@@ -107,8 +109,16 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'runner',
     include: ['e2e/runner/**/*.test.ts'],
-    exclude: [...DRILLS, ...ARGOCD],
+    exclude: [...DRILLS, ...ARGOCD, ...DISKS],
     parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system', 'traefik'],
+    sharesProcess: true,
+    mostlyWaits: true,
+  },
+  {
+    name: 'disks',
+    include: DISKS,
+    exclude: DRILLS,
+    parts: [...CLUSTER, 'helm', 'moto', 'postgres', 'python', 'system'],
     sharesProcess: true,
     mostlyWaits: true,
   },
@@ -172,7 +182,7 @@ export const GROUPS: readonly Group[] = [
     name: 'drills',
     include: DRILLS,
     parts: [...CLUSTER, 'docker', 'helm', 'image:gitlab-helper', 'moto', 'postgres', 'system'],
-    after: ['runner', 'cluster', 'gitlab', 'argocd', 'chaos'],
+    after: ['runner', 'disks', 'cluster', 'gitlab', 'argocd', 'chaos'],
     mostlyWaits: true,
     // It has the machine for itself, so a run of all groups would end with a quarter of an hour in which nothing else runs.
     isLong: true,
@@ -280,6 +290,8 @@ export const GROUPS: readonly Group[] = [
       'registry',
       'skopeo',
     ],
+    // It builds the files of two releases. What they are made of has tests in other groups.
+    isLong: true,
   },
   { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },
 ]

@@ -36,9 +36,7 @@ export function describe(run: RunResult, budgets: Budgets, root: string): string
   const outcomes = run.groups.map(({ outcome }) => outcome)
   return [
     ...table(run, budgets),
-    ...(run.isWhole && run.others.length > 0
-      ? [`not in this run: ${run.others.join(', ')}; \`make chaos\` runs the long drills`]
-      : []),
+    ...(run.isWhole && run.others.length > 0 ? [`not in this run: ${run.others.join(', ')}; run \`make chaos\``] : []),
     `processors in use: ${(run.busyShare * 100).toFixed(0)} %`,
     '',
     `slowest files of ${outcomes.reduce((sum, { files }) => sum + files.length, 0)}:`,

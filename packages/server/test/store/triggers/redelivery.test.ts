@@ -7,7 +7,7 @@ import { addPipeline, addTrigger, addWebhook, deliver } from '../../support/forg
 import { githubPush } from '../../support/payloads/payloads.ts'
 import { DATABASES, openTestApp, type Database } from '../../support/stores.ts'
 
-const EVENTS = isLong ? 1_000 : 300
+const EVENTS = isLong ? 1_000 : 120
 const REPEATS = 3
 /** Calls that arrive at the same time. */
 const CONCURRENT = 50
