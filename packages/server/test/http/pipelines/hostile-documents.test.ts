@@ -160,7 +160,7 @@ function manySecrets(): string {
 }
 
 test('masks encrypted values of a fetched document outside the event loop', async () => {
-  await using scene = await openHttpScene()
+  await using scene = await openHttpScene({ documentLimits: { documentWallMs: PATIENCE_MS } })
   const { build, engine } = await scene.start({ document: IN_A_REPOSITORY })
   const body = { text: manySecrets() }
   const before = process.threadCpuUsage()
