@@ -39,7 +39,7 @@ async function succeed(running: Promise<Finished>): Promise<Finished> {
 const logs = (): Promise<string> =>
   kubectl('logs', '--selector', 'app.kubernetes.io/part-of=windlass-gitops-runtime', '--all-containers', '--prefix').catch(String)
 
-/** The lines of the result, and of the notes, without ids. */
+/** The lines of the result, and of the notes, without ids. What the command waits for is a line where a pod takes longer. */
 const shown = ({ stdout, stderr }: Finished): string =>
   `${stdout}${stderr}`
     .replaceAll(scene.accountId, 'ACCOUNT')
@@ -47,6 +47,7 @@ const shown = ({ stdout, stderr }: Finished): string =>
     .replaceAll(scene.registerUrl, 'REGISTER')
     .replaceAll(NAMESPACE, 'NAMESPACE')
     .replace(/Kubernetes v[\d.]+/, 'Kubernetes VERSION')
+    .replaceAll(/^  pod \S+ is not ready: .*\n/gm, '')
 
 /** What the command prints. */
 const INSTALLED = `gitops-runtime/prod installed
