@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { leastProcessorTime, processorTime } from '../support/processor-time.ts'
 import { begin, endStep, failBuild, passBuild, playBuild, runStep, startBuild } from '../support/seeds.ts'
+import { loaded } from '../support/waits.ts'
 import { openWebScene, type WebScene } from '../support/web-scene.ts'
 
 let web: WebScene
@@ -183,7 +184,11 @@ test('only what is new shows exactly the 14 lines that the last green log lacks 
   await using opened = await web.open({})
   const { page, seen } = opened
   await page.goto(`/builds/${build.id}`)
-  await page.getByRole('link', { name: 'Only what is new: 14 lines' }).click()
+  const link = page.getByRole('link', { name: 'Only what is new: 14 lines' })
+  await link.waitFor()
+  // What arrives later moves the link away under the pointer.
+  await loaded(page)
+  await link.click()
   const list = page.getByRole('list', { name: 'New lines' })
   await expect.poll(() => list.getByRole('listitem').count()).toBe(14)
   const texts = await list.getByRole('listitem').allTextContents()
