@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openGitlabManager } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
 import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage, sharedChromium } from '../support/chromium.ts'
-import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, reportApplications, TABS, TABS_OF_RUNNING } from '../support/foreign-texts.ts'
+import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, seedForeignTexts, TABS, TABS_OF_RUNNING } from '../support/foreign-texts.ts'
 import { seedInbox } from '../support/inbox-seeds.ts'
 import { DOCUMENT, failBuild } from '../support/seeds.ts'
 import { holdBuild } from '../support/terminal-scene.ts'
@@ -27,8 +27,7 @@ test('no screen has a serious breach of accessibility or scrolls sideways, light
   await using scene = await openServer()
   const inbox = await seedInbox(scene, TEXTS)
   await (await openGitlabManager(scene)).report(TEXTS.map((text, index) => foreignJob(text, index + 1)))
-  await reportApplications(scene, TEXTS)
-  await scene.admin.views.create({ name: 'Own', filter: { branch: TEXTS.map((text) => text.slice(0, 300)) } })
+  await seedForeignTexts(scene, TEXTS)
   await scene.admin.pipelines.put('demo/access', {
     name: 'demo/access',
     document: DOCUMENT,

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { openGitlabManager } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 import { openPage, sharedChromium } from '../support/chromium.ts'
-import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, reportApplications, TABS } from '../support/foreign-texts.ts'
+import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, seedForeignTexts, TABS } from '../support/foreign-texts.ts'
 import { seedInbox, type Inbox } from '../support/inbox-seeds.ts'
 import { OUTPUT_PAYLOADS, PAYLOADS, TERMINAL_PAYLOADS } from '../support/payloads.ts'
 import { DOCUMENT, failBuild, runBuild } from '../support/seeds.ts'
@@ -57,30 +57,17 @@ test(`${PAYLOADS.length} hostile texts in branches, messages, annotations, varia
     message: PAYLOADS[1],
   })
   await engine.finish({ status: 'error', reason: 'step-failed', message: PAYLOADS.slice(0, 9).join(' ') })
-  for (const branch of PAYLOADS.slice(0, 40))
-    await scene.admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  await seedForeignTexts(scene, PAYLOADS.slice(0, 40))
   await scene.admin.pipelines.create({ name: 'demo/hostile', document: hostileDocument(), variables: HOSTILE_VARIABLES })
   await failBuild(scene, { pipeline: 'demo/hostile', document: DOCUMENT, branch: PAYLOADS[0] })
-  const hostile = PAYLOADS.join(' ').slice(0, 900)
-  const { name, type, agent } = await scene.admin.runtimes.get('local')
-  const spec = {
-    description: hostile,
-    runtimeScheduler: { envVars: { HOSTILE: hostile }, labels: { [PAYLOADS[1] ?? '']: 'x' } },
-  }
-  await scene.admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: hostile } })
   await scene.admin.settings.put({
     ...(await scene.admin.settings.get()),
     pauseBuilds: true,
-    pauseReason: hostile.slice(0, 500),
+    pauseReason: PAYLOADS.join(' ').slice(0, 500),
   })
   await putHostileVersions(scene)
-  await scene.admin.views.create({
-    name: 'Hostile',
-    filter: { branch: PAYLOADS.slice(0, 40).map((text) => text.slice(0, 300)) },
-  })
   const gitlab = await openGitlabManager(scene)
   await gitlab.report(PAYLOADS.slice(0, 100).map((text, index) => foreignJob(text, index + 1)))
-  await reportApplications(scene, PAYLOADS.slice(0, 40))
   await using opened = await openPage(browser, { url: scene.server.url, key: scene.adminToken })
   const { page, seen } = opened
   await page.goto('/nothing-here')

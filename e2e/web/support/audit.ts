@@ -7,55 +7,40 @@ import { drawn, loaded } from './waits.ts'
 /** The script of the audit. A debugger puts it into a page, which the policy would not allow: the page needs `bypassCSP`. */
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The rules of the audit that depend on colors, and take most of its time. In another color scheme nothing else differs, in a narrow window all else. */
-const OF_COLORS = ['color-contrast', 'link-in-text-block']
-
-/** Rules of the audit: these alone, or all but these. All without any. */
-interface Rules {
-  readonly only?: readonly string[]
-  readonly without?: readonly string[]
-}
-
-interface Look {
-  readonly colorScheme: 'light' | 'dark'
-  readonly width: number
-  readonly rules: Rules
-}
-
 /** The looks in which each screen is audited. */
-export const LOOKS: readonly Look[] = [
-  { colorScheme: 'light', width: 1280, rules: {} },
-  { colorScheme: 'dark', width: 1280, rules: { only: OF_COLORS } },
-  { colorScheme: 'light', width: 360, rules: { without: OF_COLORS } },
-]
+export const LOOKS = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 360 },
+] as const
+/** The rules of the audit that depend on colors. In another color scheme, nothing else differs. */
+const OF_COLORS = ['color-contrast', 'link-in-text-block']
 
 /** Returns the serious breaches in each look, and where the page scrolls sideways. */
 export async function auditLooks(page: Page, place: string): Promise<object[]> {
   const wrong: object[] = []
-  for (const { colorScheme, width, rules } of LOOKS) {
+  for (const { colorScheme, width } of LOOKS) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 800 })
     await drawn(page)
     await loaded(page)
-    const breaches = await breachesOf(page, rules)
+    const breaches = await breachesOf(page, colorScheme === 'dark' ? OF_COLORS : undefined)
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     if (breaches.length > 0 || wider !== 0) wrong.push({ place, colorScheme, width, breaches, wider })
   }
   return wrong
 }
 
-/** Audits a page that has the script of the audit. */
-export async function breachesOf(page: Page, { only, without = [] }: Rules = {}): Promise<string[]> {
-  const off = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]))
-  const options = { rules: off, ...(only !== undefined && { runOnly: only }) }
-  return page.evaluate(async (chosen) => {
+/** Audits a page that has the script of the audit, by all rules or by these. */
+export async function breachesOf(page: Page, rules?: readonly string[]): Promise<string[]> {
+  return page.evaluate(async (runOnly) => {
     const { axe } = window as unknown as {
       axe: { run(options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }
     }
     // Without this, half of the time is spent on naming the elements that are as they should be.
-    const { violations } = await axe.run({ resultTypes: ['violations'], ...chosen })
+    const { violations } = await axe.run({ resultTypes: ['violations'], ...(runOnly !== undefined && { runOnly }) })
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-  }, options)
+  }, rules)
 }

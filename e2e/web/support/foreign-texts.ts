@@ -4,8 +4,22 @@ import { argoApplication, event, openReporter } from '../../../packages/server/t
 import { reportedJob } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
 import type { HttpScene } from '../../../packages/server/test/support/http-scene.ts'
 
+/** Puts the texts into branches of builds, into the runtime `local`, a view and applications. */
+export async function seedForeignTexts(scene: HttpScene, texts: readonly string[]): Promise<void> {
+  const { admin } = scene
+  for (const branch of texts)
+    await admin.builds.create({ document: 'steps: {}', branch }, { idempotencyKey: false }).catch(() => undefined)
+  const all = texts.join(' ').slice(0, 900)
+  const { name, type, agent } = await admin.runtimes.get('local')
+  const label = texts[1]?.slice(0, 60) ?? ''
+  const spec = { description: all, runtimeScheduler: { envVars: { HOSTILE: all }, labels: { [label]: 'x' } } }
+  await admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: all } })
+  await admin.views.create({ name: 'Hostile', filter: { branch: texts.map((text) => text.slice(0, 300)) } })
+  await reportApplications(scene, texts)
+}
+
 /** Reports applications with the texts in each of their fields: `foreign-0` and so on. */
-export async function reportApplications(server: HttpScene, texts: readonly string[]): Promise<void> {
+async function reportApplications(server: HttpScene, texts: readonly string[]): Promise<void> {
   const { token } = await server.admin.gitopsRuntimes.createToken('prod')
   const report = openReporter(server, token)
   const applications = texts.map((text, index) =>
