@@ -6,6 +6,8 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { readCases } from '../e2e/conformance/case.ts'
+import { GROUPS } from './testing/groups.ts'
+import { filesOf } from './testing/needs.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -60,21 +62,33 @@ function testsById(): Map<string, string[]> {
   return tests
 }
 
+/** Returns whether only groups that `make test` leaves out show a row; false for a row without a test. */
+function isOnlyLong(tests: readonly string[], long: ReadonlySet<string>): boolean {
+  return tests.length > 0 && tests.every((test) => long.has(test.slice(0, test.indexOf(': '))))
+}
+
+function longFiles(): Set<string> {
+  return new Set(GROUPS.filter(({ isLong }) => isLong === true).flatMap((group) => filesOf(group)))
+}
+
 function toMarkdown(rows: readonly Row[], tests: ReadonlyMap<string, string[]>): string {
+  const long = longFiles()
   const pages = [...new Set(rows.map(({ page }) => page))]
   const line = (page: string): string => {
     const all = rows.filter((row) => row.page === page)
     const shown = all.filter(({ id }) => tests.has(id))
     const ids = shown.map(({ id }) => id).join(' ')
-    return `| [${page}](${page}.md) | ${shown.length} of ${all.length} | ${ids === '' ? '–' : ids} |`
+    const rare = all.filter(({ id }) => isOnlyLong(tests.get(id) ?? [], long)).map(({ id }) => id)
+    const names = (list: string): string => (list === '' ? '–' : list)
+    return `| [${page}](${page}.md) | ${shown.length} of ${all.length} | ${names(rare.join(' '))} | ${names(ids)} |`
   }
   return [
     '# Features',
     '',
     'Each page lists the rows of one area. A row counts as shown when a test title carries its id. Written by `npm run gen`.',
     '',
-    '| area | shown by tests | rows |',
-    '|---|---|---|',
+    '| area | shown by tests | only in `make chaos` | rows |',
+    '|---|---|---|---|',
     ...pages.map(line),
     '',
   ].join('\n')

@@ -3,11 +3,9 @@
  * Two runs for the same commit write the same bytes. Files that are not committed are signed only with `--allow-dirty`. `--level` is the level of gzip for the layers of images: 1 is fast.
  */
 import { execFileSync } from 'node:child_process'
-import { createWriteStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import { createGzip } from 'node:zlib'
 import { completionScript, describeManual } from '../../packages/cli/src/index.ts'
 import { defined } from '../../packages/kit/src/defined.ts'
 import { VERSION } from '../../packages/plan/src/version.ts'
@@ -18,7 +16,7 @@ import { npmPackage } from './sbom/components.ts'
 import { toCycloneDx } from './sbom/cyclonedx.ts'
 import { readRevision, requireSignable } from './revision.ts'
 import { readSigningKey, writeChecksums } from './signature.ts'
-import { writeTar, type Entry } from './tar.ts'
+import { writeArchive } from './tar.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -32,11 +30,6 @@ function readFacts(level: number): Facts {
     createdAt: new Date(1000 * Number(seconds)),
     level,
   }
-}
-
-async function writeArchive(path: string, entries: readonly Entry[]): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true })
-  await pipeline(writeTar(entries), createGzip({ level: 9 }), createWriteStream(path))
 }
 
 function writeText(path: string, text: string): void {

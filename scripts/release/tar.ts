@@ -1,6 +1,9 @@
 /** Tar archives whose bytes depend only on names, modes, owners and contents. */
-import { createReadStream, openSync, readSync, closeSync } from 'node:fs'
+import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, readSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
 import { extract, pack, type Header, type Pack } from 'tar-stream'
 
 /** Time of all entries. npm gives it to the files of all packages. */
@@ -99,4 +102,10 @@ function toHeader({ name, type, mode, uid, gid, linkname, devmajor, devminor, pa
     mtime: ENTRY_TIME,
     ...(attributes.length > 0 && { pax: Object.fromEntries(attributes.toSorted(([a], [b]) => (a < b ? -1 : 1))) }),
   }
+}
+
+/** Writes a compressed archive to a file, with its folder. */
+export async function writeArchive(path: string, entries: readonly Entry[]): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true })
+  await pipeline(writeTar(entries), createGzip({ level: 9 }), createWriteStream(path))
 }

@@ -79,15 +79,17 @@ export interface Group {
 
 const IMAGES: readonly Part[] = ['image:shell', 'image:debian', 'image:node', 'image:tools']
 const CLUSTER: readonly Part[] = [...IMAGES, 'image:dind', 'image:windlass', 'cluster', 'git', 'openssl', 'programs', 'registry']
-/** Random faults for minutes, loops over every call that can fail, and tests that freeze or kill parts of the cluster or take its node away. */
+/** Random faults for minutes, loops over every call that can fail, and tests that freeze, fill or take away the node of the cluster. */
 const DRILLS: readonly string[] = [
-  'e2e/chaos/{broken-systems,kills-of-replicas,network,nth-docker-call,nth-statement,outages,power-cut,retention,upgrade}.test.ts',
+  'e2e/chaos/{kills-of-replicas,network,nth-docker-call,nth-statement,outages,power-cut,retention,upgrade}.test.ts',
   'e2e/cluster/kills.test.ts',
   'e2e/gitlab/chaos/chaos.test.ts',
   'e2e/runner/drills/{agent,cluster,disk-full,node-disk-cleaner}.test.ts',
 ]
 /** Tests of disks, cleaners and agents, which share nothing with those of installers and charts. */
 const DISKS: readonly string[] = ['e2e/runner/{agent,cleaners,drills,monitor,volumes,warm}/**/*.test.ts']
+/** The command as its users install it: quick, beside the tests of a whole release. */
+const NODE_20: readonly string[] = ['e2e/release/node-20.test.ts']
 /** Tests on Argo CD. It takes the longest to compile, so no other group waits for it. */
 const ARGOCD: readonly string[] = ['e2e/runner/gitops/argocd*.test.ts']
 /** Tests that need an image that is compiled first. */
@@ -141,7 +143,7 @@ export const GROUPS: readonly Group[] = [
     exclude: DRILLS,
     parts: [...CLUSTER, 'image:deploy'],
     sharesProcess: true,
-    // Pods wait for pods most of the time. Beside the drills of `chaos` there is no room for more.
+    // Pods wait for pods most of the time. Beside `chaos` there is no room for more.
     mostlyWaits: true,
     after: ['chaos'],
   },
@@ -182,7 +184,9 @@ export const GROUPS: readonly Group[] = [
     name: 'drills',
     include: DRILLS,
     parts: [...CLUSTER, 'docker', 'helm', 'image:gitlab-helper', 'moto', 'postgres', 'system'],
-    after: ['runner', 'disks', 'cluster', 'gitlab', 'argocd', 'chaos'],
+    after: ['runner', 'disks', 'cluster', 'gitlab', 'argocd', 'chaos', 'docker', 'http', 'store', 'release'],
+    // As `chaos`.
+    nice: -10,
     mostlyWaits: true,
     // It has the machine for itself, so a run of all groups would end with a quarter of an hour in which nothing else runs.
     isLong: true,
@@ -195,6 +199,7 @@ export const GROUPS: readonly Group[] = [
     include: [
       'packages/server/test/http/**/*.test.ts',
       'packages/{agent,app-proxy,cli,cloud,local,router,tunnel,volumes,work}/test/**/*.test.ts',
+      ...NODE_20,
     ],
     parts: [
       'docker',
@@ -203,6 +208,7 @@ export const GROUPS: readonly Group[] = [
       'image:gitlab-helper',
       'image:windlass',
       'git',
+      'node20',
       'openssl',
       'postgres',
       'programs',
@@ -277,20 +283,9 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'release',
     include: ['e2e/release/**/*.test.ts'],
-    parts: [
-      'docker',
-      'image:shell',
-      'image:tools',
-      'image:dind',
-      'image:windlass',
-      'git',
-      'helm',
-      'node20',
-      'openssl',
-      'registry',
-      'skopeo',
-    ],
-    // It builds the files of two releases. What they are made of has tests in other groups.
+    exclude: NODE_20,
+    parts: ['docker', 'image:tools', 'image:dind', 'image:windlass', 'git', 'helm', 'node20', 'openssl', 'registry', 'skopeo'],
+    // It builds the files of two releases.
     isLong: true,
   },
   { name: 'demo', parts: ['docker', ...IMAGES, 'git', 'registry'] },

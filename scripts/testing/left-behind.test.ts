@@ -42,13 +42,17 @@ test('names a container that stays', async () => {
   expect(await awaitNothingLeft(before, () => Promise.resolve(container), [], 0)).toEqual(['container 2 job shell'])
 })
 
-test('names a process that has lost its parent, and no other', async () => {
+test('names a process that has lost its parent, but no child of this one, and none with a pid file', async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'left-behind-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   await once(spawn('sh', ['-c', 'sleep 300 & echo $! >pid'], { cwd: folder, stdio: 'ignore' }), 'exit')
   const pid = readFileSync(join(folder, 'pid'), 'utf8').trim()
   onTestFinished(() => void process.kill(Number(pid), 'SIGKILL'))
+  const child = spawn('sleep', ['301'], { cwd: folder, stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await expect.poll(() => readFileSync(`/proc/${child.pid}/comm`, 'utf8')).toBe('sleep\n')
   // Until it has begun its program, it has the name of the shell.
   await expect.poll(() => orphans(folder)).toEqual([`process ${pid} sleep 300`])
+  expect(orphans(folder, new Set([pid]))).toEqual([])
   expect(orphans(join(folder, 'other'))).toEqual([])
 })

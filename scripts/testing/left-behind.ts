@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -25,18 +25,8 @@ const CLUSTER_KINDS = [
   'validatingadmissionpolicies',
   'validatingadmissionpolicybindings',
 ].join(',')
-/** What the scripts start and stop. */
-const DAEMONS: ReadonlySet<string> = new Set([
-  'dockerd',
-  'containerd',
-  'containerd-shim-runc-v2',
-  'etcd',
-  'kube-apiserver',
-  'kube-controller-manager',
-  'kube-proxy',
-  'kube-scheduler',
-  'kubelet',
-])
+/** Characters of a command line in a message. A shell may have its whole program there. */
+const MAX_COMMAND = 200
 /** How long the cluster may take to delete a namespace, and a busy daemon to carry out the last removals. */
 const CLUSTER_PATIENCE_MS = 90_000
 const DAEMON_PATIENCE_MS = 15_000
@@ -46,14 +36,20 @@ interface Look {
   readonly kubectl: string
   /** Folder of the clone. */
   readonly root: string
+  /** Folder of the pid files of `start_background` (`scripts/lib.sh`): what has one is stopped by its script. */
+  readonly state: string
+  /** False if no group of the run uses Docker: then objects of others come and go. */
+  readonly hasDocker: boolean
 }
 
 /** Lists the current objects and orphans. Returns none for a daemon or cluster that is not running. */
-export async function lookAround({ kubeconfig, kubectl, root }: Look): Promise<Set<string>> {
+export async function lookAround({ kubeconfig, kubectl, root, state, hasDocker }: Look): Promise<Set<string>> {
+  const processes = orphans(root, startedIn(state))
+  if (!hasDocker) return new Set(processes)
   const docker = await Promise.all(DOCKER.map((args) => lines('docker', args)))
   const cluster =
     kubeconfig === undefined ? [] : await lines(kubectl, ['--kubeconfig', kubeconfig, 'get', CLUSTER_KINDS, '--output', 'name'])
-  return new Set([...docker.flat(), ...builders(), ...orphans(root), ...cluster])
+  return new Set([...docker.flat(), ...builders(), ...processes, ...cluster])
 }
 
 /** Returns the objects that are new in the second list, without the images of `scripts/images`. */
@@ -102,18 +98,29 @@ function builders(): string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => `builder ${name}`) : []
 }
 
-/** Lists processes that run in the folder, or below it, and whose parent has ended: nobody ends them. */
-export function orphans(folder: string): string[] {
+/** Returns the ids of the processes that have a pid file: `PID START` in `NAME.pid`. */
+function startedIn(state: string): Set<string> {
+  const files = existsSync(state) ? readdirSync(state).filter((name) => name.endsWith('.pid')) : []
+  return new Set(files.map((name) => readFileSync(join(state, name), 'utf8').split(' ')[0] ?? ''))
+}
+
+/**
+ * Lists processes whose working directory is the folder, or below it, and whose parent has ended, so nothing stops them. Those that run elsewhere are
+ * not found.
+ */
+export function orphans(folder: string, started: ReadonlySet<string> = new Set()): string[] {
+  // Below a session of systemd, its manager adopts them instead of the first process.
+  const isAdopter = (pid: string): boolean => pid === '1' || readFileSync(`/proc/${pid}/comm`, 'utf8') === 'systemd\n'
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && !started.has(name))
     .flatMap((pid) => {
       try {
         const cwd = readlinkSync(`/proc/${pid}/cwd`)
         if (cwd !== folder && !cwd.startsWith(`${folder}/`)) return []
         const [, parent = ''] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-        if (parent !== '1' || DAEMONS.has(basename(command[0] ?? ''))) return []
-        return [`process ${pid} ${command.join(' ').trim()}`]
+        if (!isAdopter(parent)) return []
+        const [command = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim().split('\n')
+        return [`process ${pid} ${command.slice(0, MAX_COMMAND)}`]
       } catch {
         // It has ended, or belongs to another user.
         return []

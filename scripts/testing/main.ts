@@ -167,7 +167,13 @@ async function main(args: readonly string[]): Promise<void> {
   // Objects that an earlier run left on a stopped daemon do not count for this run.
   if (!hadDocker && parts.includes('docker') && answers('dockerd', '--version')) answers('scripts/docker', 'up')
   const look = (): Promise<Set<string>> =>
-    lookAround({ kubeconfig: hadCluster?.kubeconfig, kubectl: hadCluster?.kubectl ?? 'kubectl', root })
+    lookAround({
+      kubeconfig: hadCluster?.kubeconfig,
+      kubectl: hadCluster?.kubectl ?? 'kubectl',
+      root,
+      state,
+      hasDocker: parts.includes('docker'),
+    })
   const before = await look()
 
   const leave = (): void => {
@@ -201,7 +207,7 @@ async function main(args: readonly string[]): Promise<void> {
       if (group === undefined) throw new Error(`no group is named ${name}`)
       return (await runGroup(group, { preparation, folder: mkdtempSync(join(folder, 'again.')), files })).outcome
     })
-    if (parts.includes('docker')) again.push(await nothingLeft(before, look))
+    again.push(await nothingLeft(before, look))
     const isWhole = names.length === 0 && !isLong
     const seconds = Date.now() / 1_000 - began
     const { busy, all } = processorSeconds()

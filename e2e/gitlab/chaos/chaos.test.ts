@@ -2,16 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { chaosConfig } from '../../chaos/config.ts'
 import { isLong } from '../../support/long.ts'
 import { openRunnerScene } from '../support/runner-scene.ts'
 import { checkHistory } from './check.ts'
 import type { History } from './history.ts'
 import { runChaos } from './run.ts'
-
-// A run continues until nothing of its jobs and of dead managers is left, which takes minutes on a busy machine.
-vi.setConfig({ testTimeout: isLong ? 3_600_000 : 1_800_000 })
 
 const SEEDS = Array.from({ length: isLong ? 5 : 1 }, (_, n) => chaosConfig.seed + n)
 

@@ -6,7 +6,6 @@ import { defined, systemClock as clock } from '@windlass/kit'
 import type { Kind } from '@windlass/kube'
 import { isFinalBuild } from '@windlass/plan'
 import type { Build } from '@windlass/protocol'
-import { vi } from 'vitest'
 import { chaosConfig } from '../../chaos/config.ts'
 import { collectBuild, listBuilds } from '../../chaos/driver/collect.ts'
 import { openRequests } from '../../chaos/driver/requests.ts'
@@ -27,8 +26,6 @@ const BUILD_MS = 240_000
 
 /** Rounds of a drill: one for a gate, more to search for unknown failures. */
 export const rounds = (long: number): number => (isLong ? long : 1)
-// Every file of drills imports this one before it defines its tests.
-if (isLong) vi.setConfig({ testTimeout: 3_600_000 })
 
 export interface Stage extends AsyncDisposable {
   readonly installation: Installation

@@ -39,7 +39,7 @@ async function succeed(running: Promise<Finished>): Promise<Finished> {
 const logs = (): Promise<string> =>
   kubectl('logs', '--selector', 'app.kubernetes.io/part-of=windlass-gitops-runtime', '--all-containers', '--prefix').catch(String)
 
-/** The lines of the result, and of the notes, without ids. What the command waits for is a line where a pod takes longer. */
+/** The lines of the result, and of the notes, without ids, and without lines about pods that are not ready: their number depends on the machine. */
 const shown = ({ stdout, stderr }: Finished): string =>
   `${stdout}${stderr}`
     .replaceAll(scene.accountId, 'ACCOUNT')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openGitlabManager } from '../../../packages/server/test/support/fakes/gitlab-manager.ts'
 import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage, sharedChromium } from '../support/chromium.ts'
-import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, seedForeignTexts, TABS, TABS_OF_RUNNING } from '../support/foreign-texts.ts'
+import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, seedForeignTexts, TABS } from '../support/foreign-texts.ts'
 import { seedInbox } from '../support/inbox-seeds.ts'
 import { DOCUMENT, failBuild } from '../support/seeds.ts'
 import { holdBuild } from '../support/terminal-scene.ts'
@@ -13,6 +13,9 @@ import { openServer } from '../support/web-scene.ts'
 
 /** A few rows of each kind, some wider than any window: each element of a page costs the audit time, and a hundred equal rows have the same breaches. */
 const TEXTS: readonly string[] = ['Fix the tax', 'a'.repeat(400), '"><b>bold</b>', '\u202Egpj.exe']
+
+/** Tabs on which a running build has what an ended one lacks. */
+const TABS_OF_RUNNING = ['', '/graph', '/debug']
 
 const OTHER_SCREENS = [
   '/pipelines',
@@ -28,6 +31,8 @@ test('no screen has a serious breach of accessibility or scrolls sideways, light
   const inbox = await seedInbox(scene, TEXTS)
   await (await openGitlabManager(scene)).report(TEXTS.map((text, index) => foreignJob(text, index + 1)))
   await seedForeignTexts(scene, TEXTS)
+  const { items } = await scene.admin.builds.list()
+  expect(items.map(({ branch }) => branch)).toEqual(expect.arrayContaining([...TEXTS]))
   await scene.admin.pipelines.put('demo/access', {
     name: 'demo/access',
     document: DOCUMENT,

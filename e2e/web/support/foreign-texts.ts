@@ -12,9 +12,9 @@ export async function seedForeignTexts(scene: HttpScene, texts: readonly string[
   const all = texts.join(' ').slice(0, 900)
   const { name, type, agent } = await admin.runtimes.get('local')
   const label = texts[1]?.slice(0, 60) ?? ''
-  const spec = { description: all, runtimeScheduler: { envVars: { HOSTILE: all }, labels: { [label]: 'x' } } }
+  const spec = { description: all, runtimeScheduler: { envVars: { FOREIGN: all }, labels: { [label]: 'x' } } }
   await admin.runtimes.put('local', { name, type, agent, isDefault: true, spec }, { query: { description: all } })
-  await admin.views.create({ name: 'Hostile', filter: { branch: texts.map((text) => text.slice(0, 300)) } })
+  await admin.views.create({ name: 'Foreign', filter: { branch: texts.map((text) => text.slice(0, 300)) } })
   await reportApplications(scene, texts)
 }
 
@@ -55,8 +55,6 @@ export function foreignJob(text: string, number: number): ReportedGitlabJob {
 }
 
 export const PIPELINE_TABS = ['', '/-/trends', '/-/edit', '/-/triggers', '/-/history?version=1', '/-/settings', '/-/run']
-/** Tabs on which a running build has what an ended one lacks. */
-export const TABS_OF_RUNNING = ['', '/graph', '/debug']
 export const TABS = ['', '/graph', '/variables', '/usage', '/events', '/document', '/compare', '/debug']
 /** Screens of the fleet, with the runtime `local` and the first reported application. */
 export const FLEET_SCREENS = [

@@ -1,5 +1,4 @@
 /** A job whose helper prints its log, with the shell of a build container: two processes that share a folder. */
-import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { decodeFrames } from './job-log.ts'
 import { pack, PROGRAM_FILE, type JobProgram } from './program.ts'
 import { runAttached } from './run-attached.ts'
-import { loopCommand } from './shell-loop.ts'
+import { startLoop } from '../../test/support/start-loop.ts'
 
 interface Attached {
   readonly input: PassThrough
@@ -32,12 +31,8 @@ function startJob(scripts: readonly string[], highWaterMark = 16_384): Attached 
     healthChecks: [],
   }
   writeFileSync(join(programFolder, PROGRAM_FILE), pack(program))
-  const [shell = '', ...args] = loopCommand(exchangeFolder)
-  const loop = spawn(shell, args, { stdio: 'ignore', env: { PATH: process.env['PATH'] } })
-  onTestFinished(() => {
-    loop.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  startLoop(exchangeFolder)
   const input = new PassThrough()
   const output = new PassThrough({ highWaterMark })
   const parts: Buffer[] = []

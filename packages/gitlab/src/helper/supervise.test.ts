@@ -1,5 +1,5 @@
 /** A job in the helper and a shell, as in its pod: two processes that share a folder. */
-import { execFileSync, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { execFileSync, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock, type Clock } from '@windlass/kit'
 import type { Stage } from '../job/stage.ts'
 import { decodeFrames, encodeFrame, openJobLog, type Frame } from './job-log.ts'
-import { FILES, loopCommand } from './shell-loop.ts'
+import { startLoop } from '../../test/support/start-loop.ts'
+import { FILES } from './shell-loop.ts'
 import { superviseJob, type JobResult, type SupervisorOptions } from './supervise.ts'
 
 interface Scene {
@@ -20,27 +21,13 @@ interface Scene {
   work(): string
 }
 
-/** Ends the loop and what its stages have left. In a pod, the loop is the first process of its container and adopts them; here they lose their parent. */
-function endGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-  } catch {
-    // All have ended.
-  }
-}
-
 function openScene(): Scene {
   const folder = mkdtempSync(join(tmpdir(), 'windlass-supervise-'))
   const exchange = join(folder, 'exchange')
   mkdirSync(exchange)
-  const [program = '', ...args] = loopCommand(exchange)
-  const stdio: StdioOptions = ['ignore', 'ignore', 'inherit']
-  const loop = spawn(program, args, { stdio, env: { PATH: process.env['PATH'] }, detached: true })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const loop = startLoop(exchange)
   execFileSync('mkfifo', [join(exchange, FILES.commands)])
-  onTestFinished(() => {
-    endGroup(loop)
-    rmSync(folder, { recursive: true, force: true })
-  })
   const logFile = join(exchange, FILES.log)
   const frames = (): readonly Frame[] => decodeFrames(readFileSync(logFile)).frames
   return {
