@@ -6,6 +6,7 @@ import { auditLooks, AXE } from '../support/audit.ts'
 import { openPage, sharedChromium } from '../support/chromium.ts'
 import { FLEET_SCREENS, foreignJob, PIPELINE_TABS, seedForeignTexts, TABS } from '../support/foreign-texts.ts'
 import { seedInbox } from '../support/inbox-seeds.ts'
+import { SCREENS } from '../support/screens.ts'
 import { DOCUMENT, failBuild } from '../support/seeds.ts'
 import { holdBuild } from '../support/terminal-scene.ts'
 import { show } from '../support/waits.ts'
@@ -39,7 +40,8 @@ test('no screen has a serious breach of accessibility or scrolls sideways, light
     variables: [{ key: 'TOKEN', value: 'x', encrypted: true }],
   })
   await failBuild(scene, { pipeline: 'demo/access', document: undefined })
-  const build = await failBuild(scene)
+  const build = await failBuild(scene, { git: { commitMessage: TEXTS[1], commitAuthor: TEXTS[2] } })
+  await scene.admin.annotations.put('build', build.id, { values: { shown: TEXTS[1] ?? '' }, display: 'shown' })
   const held = await holdBuild(scene)
   // Colors change at once, without a transition.
   await using opened = await openPage(
@@ -52,14 +54,15 @@ test('no screen has a serious breach of accessibility or scrolls sideways, light
   const wrong: object[] = []
   await page.goto('/nothing-here')
   await page.evaluate(AXE)
-  for (const path of [
-    '/builds',
+  const paths = new Set([
+    ...SCREENS.map((screen) => screen.path({ build: build.id })),
     ...tabsOf(build, TABS),
     ...tabsOf(held.build, TABS_OF_RUNNING),
     ...OTHER_SCREENS,
     ...inbox.paths,
     '/nothing-here',
-  ]) {
+  ])
+  for (const path of paths) {
     await show(page, path)
     wrong.push(...(await auditLooks(page, path)))
   }
