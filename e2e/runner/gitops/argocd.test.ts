@@ -329,8 +329,9 @@ test('the public sync step syncs an application, and rolls back to the last heal
   await scene.until('step', ({ status }) => status?.sync?.status === 'OutOfSync')
   expect(await runSyncStep({ ...step, checks: 120 })).toEqual({ health: 'HEALTHY', sync: 'SYNCED', rolledBackTo: undefined })
   await expect.poll(deployments, { timeout: 60_000, interval: 200 }).toEqual(['0 healthy'])
-  // Its pod never becomes ready.
-  await scene.push({ 'step/api.yaml': deployment('step', 1).replace('exec sleep 3600', 'exit 1') })
+  // Its pod never becomes ready. One that only ends would be ready, and its application healthy, while its program starts.
+  const unready = deployment('step', 1).replace('command:', 'readinessProbe: { tcpSocket: { port: 1 } }, command:')
+  await scene.push({ 'step/api.yaml': unready })
   expect((await scene.app('refresh step')).text).toBe('application/step refreshed: healthy, out-of-sync\n')
   expect(await runSyncStep({ ...step, checks: 12 })).toMatchObject({ health: 'HEALTHY', rolledBackTo: 0 })
   const { status } = await scene.until('step', ({ operation }) => operation === undefined)
