@@ -62,25 +62,21 @@ function testsById(): Map<string, string[]> {
   return tests
 }
 
-/** Returns whether only groups that `make test` leaves out show a row; false for a row without a test. */
-function isOnlyLong(tests: readonly string[], long: ReadonlySet<string>): boolean {
-  return tests.length > 0 && tests.every((test) => long.has(test.slice(0, test.indexOf(': '))))
-}
-
+/** Returns the test files that only `make chaos` runs. */
 function longFiles(): Set<string> {
   return new Set(GROUPS.filter(({ isLong }) => isLong === true).flatMap((group) => filesOf(group)))
 }
 
 function toMarkdown(rows: readonly Row[], tests: ReadonlyMap<string, string[]>): string {
   const long = longFiles()
+  const isLong = (test: string): boolean => long.has(test.slice(0, test.indexOf(': ')))
+  const names = (list: readonly Row[]): string => list.map(({ id }) => id).join(' ') || '–'
   const pages = [...new Set(rows.map(({ page }) => page))]
   const line = (page: string): string => {
     const all = rows.filter((row) => row.page === page)
     const shown = all.filter(({ id }) => tests.has(id))
-    const ids = shown.map(({ id }) => id).join(' ')
-    const rare = all.filter(({ id }) => isOnlyLong(tests.get(id) ?? [], long)).map(({ id }) => id)
-    const names = (list: string): string => (list === '' ? '–' : list)
-    return `| [${page}](${page}.md) | ${shown.length} of ${all.length} | ${names(rare.join(' '))} | ${names(ids)} |`
+    const rare = shown.filter(({ id }) => tests.get(id)?.every(isLong))
+    return `| [${page}](${page}.md) | ${shown.length} of ${all.length} | ${names(rare)} | ${names(shown)} |`
   }
   return [
     '# Features',

@@ -16,6 +16,8 @@ export interface Finished {
 
 export interface BareMachine {
   readonly folder: string
+  /** Installs the package in an archive, as a user does. Returns the folder that it is in. Throws if npm fails. */
+  install(archive: string): Promise<string>
   /** Runs npm or a program of an installed package, without any variable but PATH and HOME. */
   run(program: string, words: readonly string[]): Promise<Finished>
   [Symbol.asyncDispose](): Promise<void>
@@ -29,16 +31,23 @@ export async function openBareMachine(): Promise<BareMachine> {
   const folder = await mkdtemp(join(tmpdir(), 'windlass-bare-'))
   const work = join(folder, 'work')
   await mkdir(work)
-  const PATH = [join(folder, 'global/bin'), dirname(node), dirname(npm), '/usr/bin', '/bin'].join(delimiter)
+  const prefix = join(folder, 'global')
+  const PATH = [join(prefix, 'bin'), dirname(node), dirname(npm), '/usr/bin', '/bin'].join(delimiter)
   const env = { PATH, HOME: folder, ...defined({ DOCKER_HOST: process.env['DOCKER_HOST'] }) }
+  const run: BareMachine['run'] = (program, words) =>
+    new Promise((resolve) => {
+      execFile(program, words, { env, cwd: work }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, text: stdout + stderr }),
+      )
+    })
   return {
     folder: work,
-    run: (program, words) =>
-      new Promise((resolve) => {
-        execFile(program, words, { env, cwd: work }, (error, stdout, stderr) =>
-          resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, text: stdout + stderr }),
-        )
-      }),
+    run,
+    async install(archive) {
+      const { code, text } = await run('npm', ['install', '--offline', '--global', '--prefix', prefix, archive])
+      if (code !== 0) throw new Error(`npm install ended with ${code}: ${text}`)
+      return prefix
+    },
     async [Symbol.asyncDispose]() {
       await removeLocalRuns(work)
       await rm(folder, { recursive: true, force: true })

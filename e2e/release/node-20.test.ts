@@ -33,8 +33,7 @@ afterAll(async () => {
 test('the command installs from its file on Node 20 and runs without other packages and variables (R005)', async () => {
   const once = await machine.run('npx', ['--offline', '--yes', '--package', archive, 'windlass', 'version'])
   expect(once).toMatchObject({ code: 0, text: expect.stringContaining(`windlass ${VERSION} (Node 20.`) })
-  const prefix = join(machine.folder, '../global')
-  expect(await machine.run('npm', ['install', '--offline', '--global', '--prefix', prefix, archive])).toMatchObject({ code: 0 })
+  const prefix = await machine.install(archive)
   const document = join(machine.folder, 'hello.yml')
   const steps = `  hello: { image: '${images['SHELL_IMAGE'] ?? ''}', commands: [echo hello from a step, cf_export NAME=kept] }
   use: { image: '${images['SHELL_IMAGE'] ?? ''}', commands: ['echo "got $NAME"'] }`

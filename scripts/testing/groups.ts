@@ -61,6 +61,8 @@ export interface Group {
   readonly setup?: readonly string[]
   /** Groups that must end before this one starts, because it breaks what they use, or both need all resources. */
   readonly after?: readonly string[]
+  /** True if it starts when all other groups of the run have ended. False by default. */
+  readonly isLast?: boolean
   /** Group that must have begun before this one starts. */
   readonly beside?: string
   /** True if its tests wait more than they compute: it runs in addition to the lanes. False by default. */
@@ -184,7 +186,7 @@ export const GROUPS: readonly Group[] = [
     name: 'drills',
     include: DRILLS,
     parts: [...CLUSTER, 'docker', 'helm', 'image:gitlab-helper', 'moto', 'postgres', 'system'],
-    after: ['runner', 'disks', 'cluster', 'gitlab', 'argocd', 'chaos', 'docker', 'http', 'store', 'release'],
+    isLast: true,
     // As `chaos`.
     nice: -10,
     mostlyWaits: true,

@@ -197,7 +197,7 @@ async function main(args: readonly string[]): Promise<void> {
       name: group.name,
       ready: preparation.ready(group.parts),
       run: async () => void results.push(await runGroup(group, { preparation, folder })),
-      ...(group.after !== undefined && { after: group.after }),
+      after: group.isLast === true ? groups.filter((other) => other !== group).map(({ name }) => name) : (group.after ?? []),
       ...(group.beside !== undefined && { beside: group.beside }),
       mostlyWaits: group.mostlyWaits === true,
     }))

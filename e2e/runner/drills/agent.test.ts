@@ -9,15 +9,13 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-const podsOf = (id: string): Promise<string[]> => stage.pods(id)
-
 test('an agent that is killed while it creates the objects of a build continues after a restart (R-02)', async () => {
   const { agent } = stage.installation
   for (let round = 0; round < rounds(10); round += 1) {
     const id = await stage.trigger()
     // From before its first object to after its last.
     await sleep(stage.random.between(0, 900))
-    const before = await podsOf(id)
+    const before = await stage.pods(id)
     await agent.kill9()
     stage.landed(`agent killed with ${before.length} pods made`)
     await agent.start()
@@ -33,7 +31,7 @@ test('an agent that is killed while it removes a build removes the rest after a 
     const build = await stage.finished(id)
     await sleep(stage.random.between(0, 600))
     await agent.kill9()
-    stage.landed(`agent killed with ${(await podsOf(id)).length} pods to remove`)
+    stage.landed(`agent killed with ${(await stage.pods(id)).length} pods to remove`)
     await agent.start()
     expect(build).toMatchObject({ status: 'success', attempt: 1 })
   }

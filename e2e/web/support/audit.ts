@@ -8,7 +8,7 @@ import { drawn, loaded } from './waits.ts'
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** The looks in which each screen is audited. */
-export const LOOKS = [
+const LOOKS = [
   { colorScheme: 'light', width: 1280 },
   { colorScheme: 'dark', width: 1280 },
   { colorScheme: 'light', width: 360 },
@@ -32,7 +32,7 @@ export async function auditLooks(page: Page, place: string): Promise<object[]> {
 }
 
 /** Audits a page that has the script of the audit, by all rules or by these. */
-export async function breachesOf(page: Page, rules?: readonly string[]): Promise<string[]> {
+async function breachesOf(page: Page, rules?: readonly string[]): Promise<string[]> {
   return page.evaluate(async (runOnly) => {
     const { axe } = window as unknown as {
       axe: { run(options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }
