@@ -31,10 +31,23 @@ export interface Metrics {
   readonly freeFileShare: Gauge
 }
 
+let ofProcess: Registry | undefined
+
+/**
+ * Metrics of this process: memory, event loop, garbage collection. Servers of one process share them, because their timer and their observer last as
+ * long as the process does.
+ */
+function openProcessMetrics(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess, prefix: 'windlass_' })
+  }
+  return ofProcess
+}
+
 export function openMetrics(): Metrics {
-  const registry = new Registry()
+  const registry = Registry.merge([openProcessMetrics()])
   const registers = [registry]
-  collectDefaultMetrics({ register: registry, prefix: 'windlass_' })
   return {
     registry,
     more: [],
