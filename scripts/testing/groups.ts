@@ -119,6 +119,21 @@ export const GROUPS: readonly Group[] = [
     mostlyWaits: true,
   },
   {
+    name: 'chaos',
+    include: ['e2e/chaos/**/*.test.ts'],
+    exclude: DRILLS,
+    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'moto', 'programs', 'system'],
+    // On a bare machine it would only delay the compiler.
+    beside: 'runner',
+    sharesProcess: true,
+    mostlyWaits: true,
+    // On a machine that is busy with other groups every process would be late, and a late process explains every loss.
+    nice: -10,
+    // A drill continues until its faults have hit, which takes minutes on a busy machine.
+    timeoutMs: 1_800_000,
+    isJudgedOnce: true,
+  },
+  {
     name: 'disks',
     include: DISKS,
     exclude: DRILLS,
@@ -230,21 +245,6 @@ export const GROUPS: readonly Group[] = [
     parts: ['codefresh-cli', 'docker', 'image:shell', 'image:tools', 'programs'],
     workers: 2,
     sharesProcess: true,
-  },
-  {
-    name: 'chaos',
-    include: ['e2e/chaos/**/*.test.ts'],
-    exclude: DRILLS,
-    parts: ['docker', 'image:shell', 'image:tools', 'postgres', 'git', 'moto', 'programs', 'system'],
-    // On a bare machine it would only delay the compiler.
-    beside: 'runner',
-    sharesProcess: true,
-    mostlyWaits: true,
-    // On a machine that is busy with other groups every process would be late, and a late process explains every loss.
-    nice: -10,
-    // A drill continues until its faults have hit, which takes minutes on a busy machine.
-    timeoutMs: 1_800_000,
-    isJudgedOnce: true,
   },
   {
     name: 'builds',

@@ -19,7 +19,7 @@ function record(): { log: string[]; job(name: string, more?: Partial<Job>): Job 
 
 test('runs as many jobs in parallel as there are lanes, in order', async () => {
   const { log, job } = record()
-  await runLanes([job('a'), job('b'), job('c')], 2)
+  await runLanes([job('a'), job('b'), job('c')], { busy: 2, waiting: 1 })
   expect(log.slice(0, 2)).toEqual(['+a', '+b'])
   expect(log.indexOf('+c')).toBeGreaterThan(Math.min(log.indexOf('-a'), log.indexOf('-b')))
   expect(log.toSorted()).toEqual(['+a', '+b', '+c', '-a', '-b', '-c'])
@@ -29,13 +29,13 @@ test('a job whose parts are not ready lets later jobs run first', async () => {
   const { log, job } = record()
   const parts = Promise.withResolvers<void>()
   const after = job('after', { run: () => Promise.resolve(parts.resolve()) })
-  await runLanes([job('slow', { ready: parts.promise }), job('quick'), after], 1)
+  await runLanes([job('slow', { ready: parts.promise }), job('quick'), after], { busy: 1, waiting: 1 })
   expect(log).toEqual(['+quick', '-quick', '+slow', '-slow'])
 })
 
 test('a job with predecessors starts when they have ended, and later jobs do not wait for it', async () => {
   const { log, job } = record()
-  await runLanes([job('drill', { after: ['a', 'not asked for'] }), job('a'), job('b'), job('c')], 2)
+  await runLanes([job('drill', { after: ['a', 'not asked for'] }), job('a'), job('b'), job('c')], { busy: 2, waiting: 1 })
   expect(log.indexOf('+drill')).toBeGreaterThan(log.indexOf('-a'))
   expect(log.slice(0, 2)).toEqual(['+a', '+b'])
 })
@@ -46,11 +46,20 @@ test('a job that mostly waits starts beside another one, in addition to the lane
   const open = job('open', { run: () => Promise.resolve(parts.resolve()) })
   await runLanes(
     [open, job('drill', { beside: 'long', mostlyWaits: true }), job('long', { ready: parts.promise }), job('next')],
-    1,
+    { busy: 1, waiting: 1 },
   )
   expect(log.indexOf('+drill')).toBeGreaterThan(log.indexOf('+long'))
   expect(log.indexOf('+drill')).toBeLessThan(log.indexOf('-long'))
   expect(log.toSorted()).toEqual(['+drill', '+long', '+next', '-drill', '-long', '-next'])
-  await runLanes([job('alone', { beside: 'not asked for', mostlyWaits: true })], 1)
+  await runLanes([job('alone', { beside: 'not asked for', mostlyWaits: true })], { busy: 1, waiting: 1 })
   expect(log.at(-1)).toBe('-alone')
+})
+
+test('runs no more jobs that mostly wait than it has lanes for them', async () => {
+  const { log, job } = record()
+  const waits = ['a', 'b', 'c'].map((name) => job(name, { mostlyWaits: true }))
+  await runLanes([...waits, job('next')], { busy: 1, waiting: 2 })
+  expect(log.slice(0, 3).toSorted()).toEqual(['+a', '+b', '+next'])
+  expect(log.indexOf('+c')).toBeGreaterThan(Math.min(log.indexOf('-a'), log.indexOf('-b')))
+  expect(log.at(-1)).toBe('-c')
 })

@@ -7,30 +7,46 @@ export interface Job {
   readonly after?: readonly string[]
   /** Job that must begin before this one starts. A job that is not in the list counts as begun. */
   readonly beside?: string
-  /** True if it mostly waits: it starts when it is ready, in addition to the lanes. False by default. */
+  /** True if it mostly waits: it runs in a lane for such jobs. False by default. */
   readonly mostlyWaits?: boolean
   run(): Promise<void>
 }
 
-export async function runLanes(jobs: readonly Job[], lanes: number): Promise<void> {
+/** How many jobs run in parallel. */
+export interface Lanes {
+  readonly busy: number
+  /** For jobs that mostly wait, in addition to `busy`. */
+  readonly waiting: number
+}
+
+export async function runLanes(jobs: readonly Job[], lanes: Lanes): Promise<void> {
   const begun = new Map(jobs.map(({ name }) => [name, Promise.withResolvers<void>()]))
   const ended = new Map(jobs.map(({ name }) => [name, Promise.withResolvers<void>()]))
   const readyOf = async ({ ready, after = [], beside = '' }: Job): Promise<void> => {
     await Promise.all([ready, begun.get(beside)?.promise, ...after.map((name) => ended.get(name)?.promise)])
   }
-  const waiting = new Map(jobs.filter(({ mostlyWaits }) => mostlyWaits !== true).map((job) => [job, readyOf(job)]))
   const run = async (job: Job): Promise<void> => {
     begun.get(job.name)?.resolve()
     await job.run()
     ended.get(job.name)?.resolve()
   }
-  const lane = async (): Promise<void> => {
-    while (waiting.size > 0) {
-      const job = await Promise.race([...waiting].map(([each, ready]) => ready.then(() => each)))
-      // Another lane may have taken it at the same moment.
-      if (waiting.delete(job)) await run(job)
+  const runAll = async (queued: readonly Job[], count: number): Promise<void> => {
+    const waiting = new Map(queued.map((job) => [job, readyOf(job)]))
+    const lane = async (): Promise<void> => {
+      while (waiting.size > 0) {
+        const job = await Promise.race([...waiting].map(([each, ready]) => ready.then(() => each)))
+        // Another lane may have taken it at the same moment.
+        if (waiting.delete(job)) await run(job)
+      }
     }
+    await Promise.all(Array.from({ length: count }, lane))
   }
-  const inAddition = jobs.filter(({ mostlyWaits }) => mostlyWaits === true).map((job) => readyOf(job).then(() => run(job)))
-  await Promise.all([...Array.from({ length: lanes }, lane), ...inAddition])
+  const mostlyWaits = (job: Job): boolean => job.mostlyWaits === true
+  await Promise.all([
+    runAll(
+      jobs.filter((job) => !mostlyWaits(job)),
+      lanes.busy,
+    ),
+    runAll(jobs.filter(mostlyWaits), lanes.waiting),
+  ])
 }

@@ -86,11 +86,13 @@ async function openTestServer(): Promise<TestServer> {
     const onFailed = (error: unknown): void => void failures.push(error)
     const common = { client, spoolDir, spoolBytes: 1e9, heartbeatMs: 20, clock, log: silentLog }
     const report = await openReport({ ...common, signal: end.signal, onFailed })
-    const stop = async (): Promise<void> => {
+    const close = async (): Promise<void> => {
       end.abort()
       await report.journal.close()
     }
-    left.push(() => end.abort())
+    let closed: Promise<void> | undefined
+    const stop = (): Promise<void> => (closed ??= close())
+    left.push(stop)
     return { report, failures, stop }
   }
   return Object.assign(state, { spoolDir, open })
