@@ -19,10 +19,7 @@ const root = resolve(import.meta.dirname, '../..')
 const node = join(root, 'node_modules/node/bin/node')
 const cache = process.env['WINDLASS_CACHE'] ?? join(homedir(), '.cache/windlass')
 const state = join(cache, 'run')
-/**
- * On two processors. With five groups that mostly wait instead of two, 40 processes could run at any time, and the switches between them took a fifth of
- * the processor time of all tests.
- */
+/** On two processors. More groups that mostly wait would not end earlier, but make each test wait longer (ADR 0164). */
 const LANES = {
   busy: Number(process.env['WINDLASS_TEST_LANES'] ?? 2),
   waiting: Number(process.env['WINDLASS_TEST_WAITING_LANES'] ?? 2),
