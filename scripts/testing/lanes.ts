@@ -14,8 +14,9 @@ export interface Job {
 
 /** How many jobs run in parallel. */
 export interface Lanes {
+  /** For jobs that do not mostly wait. When those are all taken, also for the others, so that no lane is idle. */
   readonly busy: number
-  /** For jobs that mostly wait, in addition to `busy`. */
+  /** For jobs that mostly wait only. */
   readonly waiting: number
 }
 
@@ -30,23 +31,18 @@ export async function runLanes(jobs: readonly Job[], lanes: Lanes): Promise<void
     await job.run()
     ended.get(job.name)?.resolve()
   }
-  const runAll = async (queued: readonly Job[], count: number): Promise<void> => {
-    const waiting = new Map(queued.map((job) => [job, readyOf(job)]))
-    const lane = async (): Promise<void> => {
-      while (waiting.size > 0) {
-        const job = await Promise.race([...waiting].map(([each, ready]) => ready.then(() => each)))
-        // Another lane may have taken it at the same moment.
-        if (waiting.delete(job)) await run(job)
-      }
+  const queueOf = (queued: readonly Job[]): Map<Job, Promise<void>> => new Map(queued.map((job) => [job, readyOf(job)]))
+  const lane = async (queue: Map<Job, Promise<void>>): Promise<void> => {
+    while (queue.size > 0) {
+      const job = await Promise.race([...queue].map(([each, ready]) => ready.then(() => each)))
+      // Another lane may have taken it at the same moment.
+      if (queue.delete(job)) await run(job)
     }
-    await Promise.all(Array.from({ length: count }, lane))
   }
-  const mostlyWaits = (job: Job): boolean => job.mostlyWaits === true
+  const busy = queueOf(jobs.filter(({ mostlyWaits }) => mostlyWaits !== true))
+  const waiting = queueOf(jobs.filter(({ mostlyWaits }) => mostlyWaits === true))
   await Promise.all([
-    runAll(
-      jobs.filter((job) => !mostlyWaits(job)),
-      lanes.busy,
-    ),
-    runAll(jobs.filter(mostlyWaits), lanes.waiting),
+    ...Array.from({ length: lanes.busy }, () => lane(busy).then(() => lane(waiting))),
+    ...Array.from({ length: lanes.waiting }, () => lane(waiting)),
   ])
 }
