@@ -65,7 +65,7 @@ export interface Group {
   readonly isLast?: boolean
   /** Group that must have begun before this one starts. */
   readonly beside?: string
-  /** True if its tests wait more than they compute: it runs in addition to the lanes. False by default. */
+  /** True if its tests wait more than they compute: it runs in a lane for such groups. False by default. */
   readonly mostlyWaits?: boolean
   /** Nice value of its processes: below zero for tests whose heartbeats come each second. It stays zero where the user may not lower it. */
   readonly nice?: number

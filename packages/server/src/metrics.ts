@@ -31,22 +31,17 @@ export interface Metrics {
   readonly freeFileShare: Gauge
 }
 
-let ofProcess: Registry | undefined
+/** Metrics of this process, such as memory and event loop. Its servers share them: their timer and their observer last as long as the process. */
+let processMetrics: Registry | undefined
 
-/**
- * Metrics of this process: memory, event loop, garbage collection. Servers of one process share them, because their timer and their observer last as
- * long as the process does.
- */
-function openProcessMetrics(): Registry {
-  if (ofProcess === undefined) {
-    ofProcess = new Registry()
-    collectDefaultMetrics({ register: ofProcess, prefix: 'windlass_' })
-  }
-  return ofProcess
+function collectProcessMetrics(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'windlass_' })
+  return registry
 }
 
 export function openMetrics(): Metrics {
-  const registry = Registry.merge([openProcessMetrics()])
+  const registry = Registry.merge([(processMetrics ??= collectProcessMetrics())])
   const registers = [registry]
   return {
     registry,
